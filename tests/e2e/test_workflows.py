@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from signpost.surfaces.gateway.tool_specs import GATEWAY_TOOLS
+from signpost.workflow.engine.permissions import CANCEL
 from tests.support.commands import ProcessRunner
 from tests.support.laptop import Laptop, Stack
 
@@ -154,7 +155,8 @@ def test_a_refused_submission_changes_nothing_and_returns_links(workflow_tenant:
     assert [answer["error"]["code"] for answer in refused] == codes
     for answer in refused:
         assert (answer["version"], answer["context"]) == (1, {})
-        assert [link["rel"] for link in answer["links"]] == ["self", *["transition"] * 3]
+        assert [link["rel"] for link in answer["links"]] == ["self", *["transition"] * 4]
+        assert answer["links"][-1]["args"]["transition"] == CANCEL
     assert workflow_tenant.follow_link(refused[-1]["links"][0])["version"] == 1
     assert workflow_tenant.call_for_result("workflow.get", workflowId="wf_0")["isError"] is True
     assert (

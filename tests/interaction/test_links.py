@@ -15,6 +15,7 @@ from signpost.workflow.authoring.compile import CompiledManifest, compile_manife
 from signpost.workflow.authoring.source_tree import build_source_node as as_written
 from signpost.workflow.engine.actors import MAY_ACT_AS_SYSTEM
 from signpost.workflow.engine.argument_schemas import ANY_ARGUMENTS, NO_ARGUMENTS
+from signpost.workflow.engine.permissions import CANCEL, MAY_CANCEL
 from signpost.workflow.engine.steps import ON_ENTER, ExecutorOutcome
 from signpost.workflow.instance import EvidenceItem
 from signpost.workflow.ports import StepAttempt
@@ -35,8 +36,10 @@ CALLERS: Mapping[str, Principal] = {
     "guest": Principal("gus", TENANT, "t", human=True),
     "alice": Principal("alice", TENANT, "t", ALL_ROLES, frozenset({PERMISSION}), human=True),
     "bob": Principal("bob", TENANT, "t", ALL_ROLES, human=True),
-    "robot": Principal("robot-1", TENANT, "t", permissions=frozenset({MAY_ACT_AS_SYSTEM})),
+    "robot": Principal("robot-1", TENANT, "t", permissions=frozenset({MAY_ACT_AS_SYSTEM, MAY_CANCEL})),
 }
+CANCELLERS = frozenset({"agent", "robot"})
+"""The caller that starts every instance, and the one with the permission to cancel it."""
 BLOCKS, DEFINITIONS, WALKS, STEPS = 4, count_examples(24), 2, 6
 """Of the generated set: so many tests, of so many definitions each."""
 LEAST = 25
@@ -62,6 +65,8 @@ class Tally:
     accepted: int = 0
     possible: int = 0
     linked: int = 0
+    cancelled: int = 0
+    """How many of the links that were followed cancel the instance."""
     outside: Counter[str] = field(default_factory=Counter[str])
     besides: Counter[str] = field(default_factory=Counter[str])
     """What is worth knowing of what was counted."""
@@ -71,6 +76,7 @@ class Tally:
         lines = [
             f"sound: {self.accepted} of {self.followed} links accepted",
             f"complete: {self.linked} of {self.possible} moves linked",
+            f"among both: {self.cancelled} cancellations",
             *(f"outside: {count} {reason}" for reason, count in sorted(self.outside.items())),
             *(f"besides: {count} {remark}" for remark, count in sorted(self.besides.items())),
         ]
@@ -114,11 +120,12 @@ class Walk:
         if "workflowId" not in started:
             self._tally.outside["its first state could not be entered"] += 1
             return
+        self._judge_start(started)
         for _ in range(steps):
             if waits:
                 self._world.clock.advance(self._random.choice(waits))
             attempts = [attempt for caller in CALLERS for attempt in self._attempts(started["workflowId"], caller)]
-            possible = [attempt for attempt in attempts if attempt.moved]
+            possible = [attempt for attempt in attempts if attempt.moved and attempt.transition != CANCEL]
             if not possible:
                 return
             self._take(started["workflowId"], self._random.choice(possible))
@@ -129,9 +136,11 @@ class Walk:
         links = {link["args"]["transition"]: link for link in stand["links"] if link["rel"] == "transition"}
         offered: Mapping[str, Any] = {} if state.get("terminal") else state.get("transitions", {})
         if stand.get("entering"):
-            assert links.keys() == {ON_ENTER}
+            assert links.keys() - {CANCEL} == {ON_ENTER}
             offered = {**offered, ON_ENTER: {}}
+        offered = {**offered, CANCEL: {}}
         assert links.keys() <= offered.keys()
+        assert list(links) == [name for name in offered if name in links], "links are not in declared order"
         kept = self._world.copy_instances()
         for transition, written in offered.items():
             link = links.get(transition)
@@ -168,15 +177,24 @@ class Walk:
 
     def _check_surplus(self, stand: Any, caller: str, link: Mapping[str, Any]) -> None:
         """A transition takes nothing if its link says so. Guards on the caller may refuse it before."""
-        if link["args"]["transition"] == ON_ENTER or (link["actor"] == "human" and not CALLERS[caller].human):
+        if link["actor"] == "human" and not CALLERS[caller].human:
             return
         answer = self._world.call("workflow.submit", {**link["args"], "arguments": {"undeclared": 1}}, caller)
         if answer.get("error", {}).get("code") not in ("INPUT_SCHEMA_VIOLATION", "GUARD_REJECTED"):
             self._tally.violations.append(f"took arguments although its link has none: {stand['state']}, {link}")
         self._tally.besides["refused arguments that its link does not have"] += 1
 
+    def _judge_start(self, started: Any) -> None:
+        """The answer to a start has the links of the author. The gateway's own come with the `self` link."""
+        kinds = [link["args"].get("transition", link["rel"]) for link in started["links"]]
+        if ("self" in kinds) != (CANCEL in kinds):
+            self._tally.violations.append(f"an answer to a start has the links {kinds}")
+
     def _judge(self, attempt: Attempt, stand: Any, state: Any, written: Any) -> None:
         code = attempt.answer.get("error", {}).get("code")
+        if attempt.transition == CANCEL:
+            self._judge_cancellation(attempt, stand, code)
+            return
         reads_arguments = "$.arguments" in json.dumps(written.get("guards", []))
         if attempt.link is not None and self._is_promised(attempt, state):
             self._judge_soundness(attempt, stand, code, reads_arguments=reads_arguments)
@@ -194,6 +212,22 @@ class Walk:
             self._tally.linked += attempt.link is not None
             if attempt.link is None:
                 self._tally.violations.append(f"not linked, but accepted: {self._told(attempt, stand)}")
+
+    def _judge_cancellation(self, attempt: Attempt, stand: Any, code: str | None) -> None:
+        """Cancelling is linked if and only if it is accepted, whatever guards and actors the author has chosen."""
+        is_possible = attempt.caller in CANCELLERS and not stand.get("terminal")
+        if attempt.moved != is_possible:
+            self._tally.violations.append(f"cancelled or not against the rule ({code}): {self._told(attempt, stand)}")
+        if attempt.link is not None:
+            self._judge_soundness(attempt, stand, code, reads_arguments=False)
+            self._tally.cancelled += attempt.moved
+        elif not attempt.moved:
+            self._tally.besides["refused to cancel, and not linked"] += 1
+        if attempt.moved:
+            self._tally.possible += 1
+            self._tally.linked += attempt.link is not None
+            if attempt.link is None:
+                self._tally.violations.append(f"not linked, but cancelled: {self._told(attempt, stand)}")
 
     def _is_promised(self, attempt: Attempt, state: Any) -> bool:
         assert attempt.link is not None
@@ -227,7 +261,7 @@ class Walk:
                 "context": stand["context"],
                 "caller": attempt.caller,
                 "transition": attempt.transition,
-                "written": self._document["states"][stand["state"]]["transitions"].get(attempt.transition),
+                "written": self._document["states"][stand["state"]].get("transitions", {}).get(attempt.transition),
                 "arguments": attempt.arguments,
                 "answer": attempt.answer.get("error"),
             },
@@ -283,6 +317,7 @@ def test_links_of_generated_definitions_are_sound_and_complete(block: int, show_
     assert tally.is_whole, "\n".join(tally.violations[:5])
     assert tally.followed > LEAST * DEFINITIONS
     assert tally.possible > LEAST * DEFINITIONS
+    assert tally.cancelled > DEFINITIONS
 
 
 @pytest.mark.invariant(92)
@@ -335,4 +370,4 @@ def test_every_exposure_that_can_be_called_is_linked(show_line: ShowLine) -> Non
     Walk(world, PROXY_WORKFLOW, found.workflows[PROXY_WORKFLOW], random, tally).go(EXAMPLE_STEPS)
     show_line(f"{PROXY_WORKFLOW}: {tally}")
     assert tally.is_whole, "\n".join(tally.violations[:5])
-    assert tally.possible == EXAMPLE_STEPS * (2 * len(CALLERS) + 2)
+    assert tally.possible == EXAMPLE_STEPS * (2 * len(CALLERS) + 2 + len(CANCELLERS))

@@ -314,7 +314,7 @@ def test_published_capabilities_stay_available_beside_long_calls(caller: LongCal
     answer = caller.build()
     caller.works()
     seen = caller.call("workflow.get", {"workflowId": answer["structuredContent"]["workflowId"]})["structuredContent"]
-    assert [link["args"]["transition"] for link in seen["links"]] == [BUILD]
+    assert [link["args"]["transition"] for link in seen["links"]] == [BUILD, "$cancel"]
     started = caller.call("workflow.start", {"input": {"capability": "notes.list"}})["structuredContent"]
     assert [link["args"]["transition"] for link in started["links"]] == ["notes.list"]
     refused = caller.call("workflow.start", {"input": {"capability": BUILD}})
@@ -325,8 +325,8 @@ def test_the_link_of_a_finished_long_call_calls_the_function_again(caller: LongC
     answer = caller.build(what="ship")
     caller.works()
     seen = caller.call("workflow.get", {"workflowId": answer["structuredContent"]["workflowId"]})["structuredContent"]
-    (link,) = seen["links"]
-    assert link["args"]["arguments"] == {"what": "ship"}
+    link, cancel = seen["links"]
+    assert (link["args"]["arguments"], cancel["args"]["transition"]) == ({"what": "ship"}, "$cancel")
     assert "pending" in caller.call(link["method"], link["args"])["structuredContent"]
     caller.works()
     assert len(caller.calls) == 2

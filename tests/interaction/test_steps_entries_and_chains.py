@@ -67,7 +67,7 @@ def test_a_failed_entry_leaves_the_instance_in_the_new_state_with_an_entry_link(
         2,
         ["self", ON_ENTER],
     )
-    (link,) = case.get()["links"]
+    link, _cancel = case.get()["links"]
     entered = case.submit(ON_ENTER, arguments=link["args"]["arguments"], version=link["args"]["expectedVersion"])
     assert (entered["state"], entered["version"], entered["context"]) == ("b", 3, {"went": True, "entered": 4})
     assert ("entering" in entered, list_link_names(entered)) == (False, ["on"])

@@ -308,7 +308,7 @@ def test_s272_a_step_failed_for_a_missing_provider_can_be_submitted_again() -> N
     shop = ScenarioWorld(transform=transform)
     seen = shop.run(linear_flow("transform"))
     assert failure_and_state(seen) == ("There is no provider for this model.", "transform")
-    assert linked(seen) == ["self", "transform"]
+    assert linked(seen) == ["self", "transform", "$cancel"]
     providers.append("a provider")
     again = shop.take(seen, "transform")
     assert (again["state"], again["context"]) == ("done", {"transform": "a provider"})
@@ -396,7 +396,10 @@ def test_s282_a_failed_step_links_the_other_transitions() -> None:
     asks = step("fetch", "done", actor="agent")
     asks["transitions"]["give_up"] = {**other, "output": {"problem": "$.arguments.why"}}
     refused = shop.take(shop.run(flow(fetch=asks, alert=step("alert", "done"))), "fetch")
-    assert (refused["error"]["code"], linked(refused)) == ("EXECUTOR_FAILED", ["self", "fetch", "give_up"])
+    assert (refused["error"]["code"], linked(refused)) == (
+        "EXECUTOR_FAILED",
+        ["self", "fetch", "give_up", "$cancel"],
+    )
     seen = shop.take(refused, "give_up", why=refused["error"]["message"])
     assert (seen["state"], seen["context"]) == ("done", {"problem": "The feed is gone.", "alert": "told"})
 
@@ -492,7 +495,11 @@ def test_s292_a_step_with_an_open_breaker_fails_with_a_retry_delay() -> None:
     assert seen["error"]["code"] == "CHAIN_FAILED"
     assert "not called for a while" in seen["error"]["message"]
     assert seen["error"]["retryAfterMs"] > 0
-    assert (linked(seen), "inDoubt" in seen, shop.called) == (["self", "fetch"], False, [])
+    assert (linked(seen), "inDoubt" in seen, shop.called) == (
+        ["self", "fetch", "$cancel"],
+        False,
+        [],
+    )
 
 
 def test_s292_a_step_with_an_open_breaker_can_pass_on_an_earlier_result() -> None:

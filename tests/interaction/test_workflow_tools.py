@@ -302,8 +302,9 @@ def test_a_refusal_is_an_answer_with_links(client: ToolsClient) -> None:
     refused = client.ask("workflow.submit", workflowId=workflow_id, expectedVersion=1, transition="deplyo")
     assert refused["error"]["code"] == "INVALID_TRANSITION"
     assert refused["error"]["message"].endswith("Did you mean deploy?")
-    assert [link["rel"] for link in refused["links"]] == ["self", "transition", "transition"]
-    itself, deploy, _ = refused["links"]
+    assert [link["rel"] for link in refused["links"]] == ["self", *["transition"] * 3]
+    itself, deploy, _, cancel = refused["links"]
+    assert cancel["args"]["transition"] == "$cancel"
     assert client.ask(itself["method"], **itself["args"])["state"] == "ready_to_deploy"
     ended = client.ask(deploy["method"], **deploy["args"])
     assert (ended["state"], ended["version"], ended["terminal"], ended["links"]) == ("deployed", 2, True, [])
@@ -361,7 +362,7 @@ class TestCapabilities:
         arguments = {**link["args"]["arguments"], "text": "hi"}
         done = client.ask(link["method"], **{**link["args"], "arguments": arguments})
         assert (done["state"], done["version"], done["context"]) == ("ready", 2, {"lastResult": {}})
-        assert [one["args"]["transition"] for one in done["links"]] == ["github.comment"]
+        assert [one["args"]["transition"] for one in done["links"]] == ["github.comment", "$cancel"]
 
     @pytest.mark.parametrize("given", [{"repo": "o/r"}, {"arguments": {"repo": "o/r"}}])
     def test_a_capability_with_complete_arguments_is_executed_at_once(

@@ -10,6 +10,7 @@ from signpost.adapters.source_files import read_values
 from signpost.identity.permissions import ADMINISTRATION
 from signpost.model import Principal
 from signpost.workflow.engine.actors import MAY_ACT_AS_SYSTEM
+from signpost.workflow.engine.permissions import CANCEL
 from tests.acceptance.callers import Credentials
 from tests.support.commands import build_process_runner
 from tests.support.example_workflows import EXAMPLES
@@ -117,7 +118,8 @@ class ExampleRun:
 
     def list_transitions(self, who: str) -> Sequence[str]:
         seen = self._stage.call("workflow.get", {"workflowId": self.answer["workflowId"]}, who)
-        return [link["args"]["transition"] for link in seen["links"] if link["rel"] == "transition"]
+        names = [link["args"]["transition"] for link in seen["links"] if link["rel"] == "transition"]
+        return [name for name in names if name != CANCEL]
 
     def read_prefill(self, transition: str) -> Mapping[str, Any]:
         links = {link["args"]["transition"]: link for link in self.answer["links"]}

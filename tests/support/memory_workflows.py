@@ -114,7 +114,7 @@ class MemoryWorkflows:
         return self.workflows.start(start, by, self.clock.now() + seconds)
 
     def start(self, by: Principal, requested: str | StartRequest = "demo", seconds: float = CALL_SECONDS) -> ToolAnswer:
-        return _said(self.request_start(by, requested, seconds))
+        return _said(self.request_start(by, requested, seconds), is_start=True)
 
     def submit(
         self,
@@ -162,7 +162,7 @@ def check_verified(instances: MemoryInstanceStore, workflow_id: str) -> None:
     assert result.is_complete
 
 
-def _said(result: StepResult | WorkflowRefusal) -> ToolAnswer:
+def _said(result: StepResult | WorkflowRefusal, *, is_start: bool = False) -> ToolAnswer:
     if isinstance(result, WorkflowRefusal):
         return {"error": {"code": result.code, "message": result.message}, "links": []}
-    return build_answer(result.definition, result.step)
+    return build_answer(result.definition, result.step, is_start=is_start)

@@ -176,7 +176,8 @@ def run_override(
     held: Claim | None, order: str, by: Principal, arguments: JsonObject | None = None, *, at: float = NOW, **more: Any
 ) -> Any:
     version = more.pop("version", 1)
-    submitted = Submission(version, order, {"claim": "t", **(arguments or {})}, by)
+    named: JsonObject = {} if order == CANCEL else {"claim": "t"}
+    submitted = Submission(version, order, {**named, **(arguments or {})}, by)
     return apply_override(RESUMER, DEMO, instance(held, **more), submitted, at)
 
 
@@ -210,7 +211,8 @@ def test_resolving_a_claim_in_doubt_needs_a_permission(order: str) -> None:
 
 @pytest.mark.parametrize("order", [RETRY, RESOLVE])
 def test_consent_allows_a_retry_without_the_permission_but_no_resolution(order: str) -> None:
-    found = run_override(replace(IN_DOUBT, repeatable=True), order, AGENT, {"happened": True})
+    said: JsonObject = {"happened": True} if order == RESOLVE else {}
+    found = run_override(replace(IN_DOUBT, repeatable=True), order, AGENT, said)
     assert refusal_code(found) == (None if order == RETRY else "GUARD_REJECTED")
 
 
@@ -228,7 +230,7 @@ def test_an_override_of_another_claim_is_stale(order: str) -> None:
 
 @pytest.mark.parametrize("order", [RETRY, RESOLVE])
 def test_a_claim_that_is_not_in_doubt_cannot_be_resolved(order: str) -> None:
-    said: JsonObject = {"happened": True}
+    said: JsonObject = {"happened": True} if order == RESOLVE else {}
     for held in (None, claim(), claim("waiting"), claim("running", resumable=True, until=NOW)):
         assert refusal_code(run_override(held, order, RESOLVER, said)) == "INVALID_TRANSITION"
     assert refusal_code(run_override(claim(), order, RESOLVER, said, at=LEASE)) is None

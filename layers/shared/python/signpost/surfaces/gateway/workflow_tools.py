@@ -97,7 +97,7 @@ def start_workflow(
         "It is unknown whether the workflow was started. Follow the `self` link in a moment; if there is no workflow, "
         "start it again."
     )
-    return _run_request(lambda: start(replace(request, workflow_id=workflow_id)), workflow_id, message)
+    return _run_request(lambda: start(replace(request, workflow_id=workflow_id)), workflow_id, message, is_start=True)
 
 
 def _explanation(definition: Definition, transition: str, principal: Principal) -> CallToolResult:
@@ -112,7 +112,11 @@ def _explanation(definition: Definition, transition: str, principal: Principal) 
 
 
 def _run_request(
-    request: Callable[[], StepResult | WorkflowRefusal], workflow_id: str, message: str = STATE_UNREADABLE
+    request: Callable[[], StepResult | WorkflowRefusal],
+    workflow_id: str,
+    message: str = STATE_UNREADABLE,
+    *,
+    is_start: bool = False,
 ) -> CallToolResult:
     """Run a read or write of a workflow. If it cannot be read or written now, answer with a link to it: the write may
     have been done, so the client should look before it tries again."""
@@ -125,7 +129,7 @@ def _run_request(
     return (
         _declined_result(answer)
         if isinstance(answer, WorkflowRefusal)
-        else build_result(build_answer(answer.definition, answer.step))
+        else build_result(build_answer(answer.definition, answer.step, is_start=is_start))
     )
 
 

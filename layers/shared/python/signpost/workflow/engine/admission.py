@@ -10,7 +10,7 @@ from signpost.workflow import audit_events
 from signpost.workflow.definition import Definition, State, Transition
 from signpost.workflow.engine.actors import find_actor_mismatch
 from signpost.workflow.engine.approvals import find_answer_refusal
-from signpost.workflow.engine.argument_schemas import arguments_schema_of
+from signpost.workflow.engine.argument_schemas import NO_ARGUMENTS, arguments_schema_of
 from signpost.workflow.engine.permissions import MAY_RESOLVE, RESOLVE, RETRY
 from signpost.workflow.engine.steps import ON_ENTER, Refusal, Submission
 from signpost.workflow.guards import GuardInput, passes, reads_principal_only
@@ -33,6 +33,8 @@ def admit(
     chosen = _choose_transition(definition, instance, submission, now)
     if isinstance(chosen, Transition):
         return _check_submission(definition, instance, chosen, submission, validators)
+    if chosen is None:
+        chosen = find_schema_refusal(validators, NO_ARGUMENTS, ON_ENTER, submission.arguments)
     return Admission(chosen, submission.arguments)
 
 
@@ -79,10 +81,8 @@ def _check_submission(
         return Admission(_build_guard_refusal(transition), submission.arguments, (record,))
     schema = arguments_schema_of(definition, transition)
     arguments = fill_object_defaults(schema, submission.arguments)
-    if violation := validators.find_violation(schema, arguments):
-        place = f"`{violation.field}`" if violation.field else "the arguments"
-        message = f"{place} did not satisfy the schema of {transition.name}: {violation.message}."
-        return Admission(Refusal("INPUT_SCHEMA_VIOLATION", message, transition.name), arguments)
+    if refusal := find_schema_refusal(validators, schema, transition.name, arguments):
+        return Admission(refusal, arguments)
     records = _evaluate_guards(transition, instance.guard_input(submission.principal, arguments))
     if records and not records[-1].payload["passed"]:
         return Admission(_build_guard_refusal(transition), arguments, records)
@@ -91,6 +91,18 @@ def _check_submission(
 
 def _build_guard_refusal(transition: Transition) -> Refusal:
     return Refusal("GUARD_REJECTED", f"A guard of {transition.name} did not pass.", transition.name)
+
+
+def find_schema_refusal(
+    validators: Validators, schema: JsonObject, transition: str, arguments: JsonObject
+) -> Refusal | None:
+    """Return the refusal of arguments that do not satisfy the schema; None if they do."""
+    violation = validators.find_violation(schema, arguments)
+    if violation is None:
+        return None
+    place = f"`{violation.field}`" if violation.field else "the arguments"
+    message = f"{place} did not satisfy the schema of {transition}: {violation.message}."
+    return Refusal("INPUT_SCHEMA_VIOLATION", message, transition)
 
 
 def _find_principal_rejection(transition: Transition, guard_input: GuardInput) -> AuditRecord | None:

@@ -8,6 +8,7 @@ from signpost.workflow.engine.steps import Step, add_record
 from signpost.workflow.instance import (
     Cancellation,
     Claim,
+    Instance,
     deadline_of,
     is_over,
 )
@@ -24,11 +25,15 @@ def apply_deadline(definition: Definition, step: Step, now: float) -> Step | Non
     return _abandon_claim(add_record(step, replace(record, at=now)), now)
 
 
+def can_be_cancelled(definition: Definition, instance: Instance) -> bool:
+    """Return whether the instance can be cancelled now, regardless of the principal."""
+    return not is_over(definition, instance) and (instance.claim is None or instance.claim.may_be_abandoned)
+
+
 def cancel(definition: Definition, step: Step, now: float) -> Step:
     """Cancel the instance; return the same step if it cannot be cancelled."""
     instance, subject = step.instance, step.principal.subject
-    is_bound = instance.claim is not None and not instance.claim.may_be_abandoned
-    if is_bound or is_over(definition, instance):
+    if not can_be_cancelled(definition, instance):
         return step
     version = instance.version + 1
     record = audit_events.workflow_cancelled(instance.state, version)

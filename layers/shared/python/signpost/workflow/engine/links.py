@@ -7,12 +7,14 @@ from signpost.workflow.definition import Definition, Transition
 from signpost.workflow.engine.actors import may_take
 from signpost.workflow.engine.approvals import find_answer_refusal
 from signpost.workflow.engine.argument_schemas import NO_ARGUMENTS, arguments_schema_of
+from signpost.workflow.engine.endings import can_be_cancelled
 from signpost.workflow.engine.permissions import (
-    RESOLUTION_SCHEMA,
+    CANCEL,
+    OVERRIDE_SCHEMAS,
     RESOLVE,
     RETRY,
-    RETRY_SCHEMA,
     is_denied,
+    may_cancel,
     may_resolve,
     may_retry,
 )
@@ -27,7 +29,7 @@ def self_link(workflow_id: str) -> JsonObject:
 
 
 def build_links(definition: Definition, instance: Instance, principal: Principal, now: float) -> Sequence[JsonObject]:
-    """Build the links in the order in which the author declared the transitions."""
+    """Build the links of the moves, in the order in which the author declared the transitions."""
     claim = instance.claim
     if claim is not None:
         return (
@@ -43,23 +45,28 @@ def build_links(definition: Definition, instance: Instance, principal: Principal
     ]
 
 
+def build_cancel_links(definition: Definition, instance: Instance, principal: Principal) -> Sequence[JsonObject]:
+    """Build the link that cancels the instance, for a principal that may do so while it is possible."""
+    if not (can_be_cancelled(definition, instance) and may_cancel(instance, principal)):
+        return ()
+    return [_build_submit_link(instance, CANCEL, "Cancel this workflow: it ends here, and completed steps stay done")]
+
+
 def _build_in_doubt_links(
     definition: Definition, instance: Instance, claim: Claim, principal: Principal
 ) -> Sequence[JsonObject]:
     """Build the overrides of a step in doubt, for a principal that may give them."""
     retry_link = _build_submit_link(
-        instance, RETRY, "Execute the step again, with the same idempotency key", RETRY_SCHEMA, claim=claim.token
+        instance, RETRY, "Execute the step again, with the same idempotency key", claim=claim.token
     )
     resolve_link = _build_submit_link(
-        instance, RESOLVE, "State the result of the execution", RESOLUTION_SCHEMA, claim=claim.token, happened=False
+        instance, RESOLVE, "State the result of the execution", claim=claim.token, happened=False
     )
     is_repeated = may_retry(definition, instance, claim, principal) and not is_denied(definition, instance, claim)
     return [*([retry_link] if is_repeated else ()), *([resolve_link] if may_resolve(principal) else ())]
 
 
-def _build_submit_link(
-    instance: Instance, transition: str, title: str, schema: JsonObject | None = None, **arguments: Json
-) -> JsonObject:
+def _build_submit_link(instance: Instance, transition: str, title: str, **arguments: Json) -> JsonObject:
     return {
         "rel": "transition",
         "method": "workflow.submit",
@@ -71,7 +78,7 @@ def _build_submit_link(
         },
         "title": title,
         "actor": "agent",
-        "inputSchema": schema if schema is not None else NO_ARGUMENTS,
+        "inputSchema": OVERRIDE_SCHEMAS.get(transition, NO_ARGUMENTS),
     }
 
 

@@ -1,8 +1,11 @@
 """The overrides of a stopped step (`$retry`, `$resolve`, `$cancel`), and the principals that may submit them."""
 
+from collections.abc import Mapping
+
 from signpost.model import JsonObject, Principal
 from signpost.workflow.definition import Definition, Transition
 from signpost.workflow.engine.actors import may_take
+from signpost.workflow.engine.argument_schemas import NO_ARGUMENTS
 from signpost.workflow.guards import passes
 from signpost.workflow.instance import Claim, Instance, Job
 
@@ -12,13 +15,13 @@ MAY_RESOLVE, MAY_CANCEL = "workflow.resolve", "workflow.cancel"
 """The permissions that overrides need."""
 CLAIM, HAPPENED, OUTPUT = "claim", "happened", "output"
 _CLAIM_SCHEMA: JsonObject = {"type": "string", "description": "The value of `inDoubt.claim` in the last answer."}
-RETRY_SCHEMA: JsonObject = {
+_RETRY_SCHEMA: JsonObject = {
     "type": "object",
     "properties": {CLAIM: _CLAIM_SCHEMA},
     "required": [CLAIM],
     "additionalProperties": False,
 }
-RESOLUTION_SCHEMA: JsonObject = {
+_RESOLUTION_SCHEMA: JsonObject = {
     "type": "object",
     "properties": {
         CLAIM: _CLAIM_SCHEMA,
@@ -28,6 +31,12 @@ RESOLUTION_SCHEMA: JsonObject = {
     "required": [CLAIM, HAPPENED],
     "additionalProperties": False,
 }
+OVERRIDE_SCHEMAS: Mapping[str, JsonObject] = {
+    RETRY: _RETRY_SCHEMA,
+    RESOLVE: _RESOLUTION_SCHEMA,
+    CANCEL: NO_ARGUMENTS,
+}
+"""The schemas of the arguments of overrides, as their links show them."""
 
 
 def may_retry(definition: Definition, instance: Instance, claim: Claim, principal: Principal) -> bool:

@@ -8,7 +8,7 @@ from signpost.spelling import suggest_name
 from signpost.workflow.definition import Definition, ExecutorSpec, State
 from signpost.workflow.engine.argument_schemas import arguments_schema_of, is_open
 from signpost.workflow.engine.capability_focus import narrow_links
-from signpost.workflow.engine.links import build_links, is_waiting_for_person, self_link
+from signpost.workflow.engine.links import build_cancel_links, build_links, is_waiting_for_person, self_link
 from signpost.workflow.engine.permissions import is_starter, may_resolve
 from signpost.workflow.engine.steps import Refusal, Step
 from signpost.workflow.guards import Guard, guards_of, passes, reads_principal_only
@@ -24,8 +24,8 @@ from signpost.workflow.instance import (
 from signpost.workflow.running.function_run import parse_digest
 
 
-def build_answer(definition: Definition, step: Step) -> JsonObject:
-    """Build the answer after a step, be it done or refused."""
+def build_answer(definition: Definition, step: Step, *, is_start: bool = False) -> JsonObject:
+    """Build the answer after a step, be it done or refused. `is_start` marks the answer to a start."""
     answer: dict[str, Json] = {
         **_build_position(definition, step.instance),
         **_build_guidance(definition.states[step.instance.state]),
@@ -42,12 +42,21 @@ def build_answer(definition: Definition, step: Step) -> JsonObject:
     is_waiting = _is_waiting_for_people(definition, step.instance, request, step.at)
     if is_waiting:
         answer["waitingFor"] = "human"
-    legal = narrow_links(step.instance, build_links(definition, step.instance, step.principal, step.at))
+    moves = narrow_links(step.instance, build_links(definition, step.instance, step.principal, step.at))
+    needs_self_link = step.refusal is not None or step.instance.claim is not None or (is_waiting and not moves)
+    self_links = [self_link(step.instance.id)] if needs_self_link else []
+    shows_cancel = needs_self_link or not is_start
+    legal = [*moves, *(_build_cancel_links(definition, step) if shows_cancel else ())]
     if step.refusal is not None:
         answer["error"] = _build_error(step.refusal, legal)
-    needs_self_link = step.refusal is not None or step.instance.claim is not None or (is_waiting and not legal)
-    self_links = [self_link(step.instance.id)] if needs_self_link else []
     return {**answer, "links": [*self_links, *legal]}
+
+
+def _build_cancel_links(definition: Definition, step: Step) -> Sequence[JsonObject]:
+    """Build the link that cancels the instance. A refusal while a step is under way has only the `self` link."""
+    if step.refusal is not None and step.instance.claim is not None:
+        return ()
+    return build_cancel_links(definition, step.instance, step.principal)
 
 
 def _is_waiting_for_people(

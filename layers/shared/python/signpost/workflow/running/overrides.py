@@ -11,6 +11,7 @@ from signpost.workflow.engine.admission import (
     build_busy_refusal,
     build_rejection_record,
     build_stale_refusal,
+    find_schema_refusal,
 )
 from signpost.workflow.engine.engine import Engine
 from signpost.workflow.engine.permissions import (
@@ -20,6 +21,7 @@ from signpost.workflow.engine.permissions import (
     MAY_CANCEL,
     MAY_RESOLVE,
     OUTPUT,
+    OVERRIDE_SCHEMAS,
     RESOLVE,
     RETRY,
     is_denied,
@@ -58,7 +60,10 @@ def is_override(submission: Submission) -> bool:
 def apply_override(
     resumer: StepResumer, definition: Definition, instance: Instance, submission: Submission, now: float
 ) -> OverrideResult:
-    refusal = _find_refusal(definition, instance, submission, now)
+    validators = resumer.engine.validators
+    refusal = _find_refusal(definition, instance, submission, now) or find_schema_refusal(
+        validators, OVERRIDE_SCHEMAS[submission.transition], submission.transition, submission.arguments
+    )
     if refusal is not None:
         return OverrideResult(_build_refused_step(instance, submission, refusal, now))
     if submission.transition == CANCEL:

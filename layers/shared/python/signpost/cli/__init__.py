@@ -25,6 +25,7 @@ from signpost.cli import (
 from signpost.cli.doctor import doctor_command
 from signpost.cli.failure import CommandFailed
 from signpost.cli.login import login_command
+from signpost.cli.pipes import end_quietly
 from signpost.cli.publish import publish_command
 
 # argparse has no public name for the type that add_subparsers returns.
@@ -56,6 +57,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         deliveries,
     ):
         group.register(commands)
+    return end_quietly(lambda: _run(parser, arguments))
+
+
+def _run(parser: argparse.ArgumentParser, arguments: Sequence[str] | None) -> int:
     parsed = parser.parse_args(arguments)
     try:
         return parsed.handler(parsed)

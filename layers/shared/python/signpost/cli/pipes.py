@@ -1,0 +1,27 @@
+"""Ends a command whose output nothing reads any more, as `signpost publish --manifest | head` does."""
+
+import os
+import sys
+from collections.abc import Callable
+
+PIPE_CLOSED = 141
+"""The exit code that a shell gives a program which the closed pipe has ended."""
+
+
+def end_quietly(run: Callable[[], int]) -> int:
+    """Run the command and return its exit code. If the reader of its output has gone, end without a message."""
+    try:
+        try:
+            return run()
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        _discard_further_output()
+        return PIPE_CLOSED
+
+
+def _discard_further_output() -> None:
+    """Send what is still buffered nowhere: the interpreter writes it when it ends, and would fail again."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        os.dup2(nowhere, stream.fileno())

@@ -10,12 +10,16 @@ from typing import Any
 from signpost.toolkit import Toolkit, executor
 
 BYTES_A_KB = 1024
-NUMBER_OR_NULL = {"type": ["number", "null"]}
 SPACE = {
-    "type": ["object", "null"],
+    "type": "object",
     "properties": {"total_bytes": {"type": "integer"}, "free_bytes": {"type": "integer"}},
     "required": ["total_bytes", "free_bytes"],
 }
+
+
+def or_null(schema: dict[str, Any]) -> dict[str, Any]:
+    return {"anyOf": [schema, {"type": "null"}]}
+
 
 kit = Toolkit("system", category="System", version="1.0.0")
 
@@ -29,11 +33,11 @@ kit = Toolkit("system", category="System", version="1.0.0")
             "architecture": {"type": "string"},
             "system": {"type": "string"},
             "python": {"type": "string"},
-            "processors": {"type": ["integer", "null"]},
-            "memory": SPACE,
-            "disk": SPACE,
-            "uptime_seconds": NUMBER_OR_NULL,
-            "load": {"type": ["array", "null"], "items": {"type": "number"}},
+            "processors": or_null({"type": "integer"}),
+            "memory": or_null(SPACE),
+            "disk": or_null(SPACE),
+            "uptime_seconds": or_null({"type": "number"}),
+            "load": or_null({"type": "array", "items": {"type": "number"}}),
         },
     },
 )

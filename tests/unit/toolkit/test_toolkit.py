@@ -417,7 +417,7 @@ NAMED: JsonObject = {"type": "string"}
         (Literal["a", "b"], {"type": "string", "enum": ["a", "b"]}),
         (Literal["a"] | None, {"anyOf": [{"type": "string", "enum": ["a"]}, {"type": "null"}]}),
         (Level, {"type": "string", "enum": ["low", "high"]}),
-        (str | None, {"type": ["string", "null"]}),
+        (str | None, {"anyOf": [{"type": "string"}, {"type": "null"}]}),
         (int | str, {"anyOf": [{"type": "integer"}, NAMED]}),
         (date, {"type": "string", "format": "date"}),
         (Annotated[str, "Whom."], {**NAMED, "description": "Whom."}),

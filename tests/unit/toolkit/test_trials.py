@@ -140,7 +140,7 @@ def test_a_value_without_a_wire_form_is_a_bad_result(wrong: Any) -> None:
 def test_a072_an_optional_field_of_an_output_may_be_null() -> None:
     kit = kit_with_tool({"n": 1, "note": None}, output={"n": {"type": "integer", "required": True}, "note": "string"})
     schema: Any = kit.functions[0].output_schema
-    assert schema["properties"] == {"n": {"type": "integer"}, "note": {"type": ["string", "null"]}}
+    assert schema["properties"] == {"n": {"type": "integer"}, "note": {"anyOf": [{"type": "string"}, {"type": "null"}]}}
     assert schema["required"] == ["n"]
     assert kit.test("f").value == {"n": 1, "note": None}
 

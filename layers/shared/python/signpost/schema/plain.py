@@ -48,6 +48,11 @@ def _is_count(operand: Any, _levels: int) -> bool:
     return isinstance(operand, int) and not isinstance(operand, bool) and operand >= 0
 
 
+def _is_list_of_plain_schemas(operand: Any, levels: int) -> bool:
+    is_list = _TYPE_CHECKS["array"](operand) and 0 < len(operand) <= _MOST_MEMBERS
+    return is_list and all(_is_plain(member, levels) for member in operand)
+
+
 def _is_plain_properties(operand: Any, levels: int) -> bool:
     is_object = _TYPE_CHECKS["object"](operand) and len(operand) <= _MOST_MEMBERS
     return is_object and all(_is_plain(member, levels) for member in operand.values())
@@ -63,6 +68,7 @@ _KEYWORD_FORMS: Mapping[str, Callable[[Any, int], bool]] = {
     "maxLength": _is_count,
     "minimum": _is_count,
     "items": _is_plain,
+    "anyOf": _is_list_of_plain_schemas,
     "properties": _is_plain_properties,
     "required": _is_list_of_names,
     "additionalProperties": lambda operand, _: isinstance(operand, bool),
@@ -87,6 +93,7 @@ _KEYWORD_CHECKS: Mapping[str, Callable[[Any, Any], bool]] = {
     "maxLength": lambda operand, value: not isinstance(value, str) or len(value) <= operand,
     "minimum": lambda operand, value: not _TYPE_CHECKS["number"](value) or value >= operand,
     "items": lambda operand, value: not _TYPE_CHECKS["array"](value) or all(_is_valid(operand, item) for item in value),
+    "anyOf": lambda operand, value: any(_is_valid(member, value) for member in operand),
     "required": lambda operand, value: not _TYPE_CHECKS["object"](value) or all(name in value for name in operand),
     "properties": lambda operand, value: (
         not _TYPE_CHECKS["object"](value)

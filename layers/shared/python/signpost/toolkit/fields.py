@@ -265,8 +265,6 @@ def _make_nullable(field: Field) -> Field:
 def _make_schema_nullable(schema: JsonObject) -> JsonObject:
     if schema.get("type") == "null":
         return schema
-    if isinstance(schema.get("type"), str) and not {"enum", "const", "not"} & schema.keys():
-        return {**schema, "type": [schema["type"], "null"]}
     annotations = {name: schema[name] for name in (*ABOUT, "default") if name in schema}
     rules = {name: value for name, value in schema.items() if name not in annotations}
     return {"anyOf": [rules, {"type": "null"}], **annotations} if rules else schema

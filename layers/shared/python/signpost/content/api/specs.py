@@ -52,9 +52,14 @@ def text_schema(description: str) -> JsonObject:
     return {"type": "string", "description": description}
 
 
+def nullable(value: JsonObject) -> JsonObject:
+    """Build the schema of a value or null. Some hosts do not accept a list of types."""
+    return {"anyOf": [value, {"type": "null"}]}
+
+
 STRING: JsonObject = {"type": "string"}
 COUNT: JsonObject = {"type": "integer", "minimum": 0}
-OPTIONAL_STRING: JsonObject = {"type": ["string", "null"]}
+OPTIONAL_STRING: JsonObject = nullable(STRING)
 
 SKILL_ID: JsonObject = {
     **text_schema(
@@ -86,8 +91,7 @@ FETCH_REQUEST = schema(
     {
         "uri": {**OPTIONAL_STRING, "description": "One iii:// URI.", "default": None},
         "uris": {
-            "type": ["array", "null"],
-            "items": STRING,
+            **nullable({"type": "array", "items": STRING}),
             "description": "Several iii:// URIs, read into one text. Takes precedence over uri.",
             "default": None,
         },
@@ -214,7 +218,7 @@ FUNCTIONS: Sequence[FunctionSpec] = (
         "For bridges: renders a slash command, as the messages of an MCP prompt.",
         schema(
             "PromptGetInput",
-            {"name": STRING, "arguments": {"type": ["object", "null"], "default": None}},
+            {"name": STRING, "arguments": {**nullable({"type": "object"}), "default": None}},
             optional=("arguments",),
         ),
         schema("PromptGetOutput", {"description": STRING, "messages": {"type": "array"}}),

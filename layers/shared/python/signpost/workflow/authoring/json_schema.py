@@ -23,6 +23,7 @@ RANKINGS = ("rule", "fused")
 
 _TEXT: JsonObject = {"type": "string"}
 _TEXTS: JsonObject = {"type": "array", "items": _TEXT}
+_TEXT_OR_NUMBER: JsonObject = {"anyOf": [{"type": "string"}, {"type": "number"}]}
 _FLAG: JsonObject = {"type": "boolean"}
 _OBJECT: JsonObject = {"type": "object"}
 _COUNT: JsonObject = {"type": "integer", "minimum": 1}
@@ -197,9 +198,7 @@ _ON_ENTER = _closed_object(
 _WORKFLOW = _closed_object(
     {
         **_DESCRIPTIVE_MEMBERS,
-        "version": _describe(
-            {"type": ["string", "number"]}, "For readers. Definitions are identified by their digest."
-        ),
+        "version": _describe(_TEXT_OR_NUMBER, "For readers. Definitions are identified by their digest."),
         "enabled": _describe(_FLAG, "If false, the workflow is not listed and cannot be started."),
         "readers": _describe(
             {"type": "array", "items": _ref("guard")}, "Guards that a caller must pass to see instances."
@@ -243,7 +242,7 @@ _POLICY = _closed_object(
 )
 _EXPOSURE = _closed_object({"name": _TEXT, "capability": _TEXT, "as": _TEXT, **_CAPABILITY})
 _MANIFEST: Mapping[str, Json] = {
-    "version": _describe({"type": ["number", "string"]}, "The version of the manifest format: 1."),
+    "version": _describe(_TEXT_OR_NUMBER, "The version of the manifest format: 1."),
     "include": _describe(_TEXTS, "Paths of other manifests, relative to this file. This file overrides them."),
     "capabilities": _map_of("capability"),
     "connections": _map_of("connection"),

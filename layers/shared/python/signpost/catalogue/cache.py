@@ -12,13 +12,11 @@ from signpost.list_revisions import REMEMBERED_TENANTS, RevisionView
 from signpost.model import CatalogueItem
 from signpost.records import dataclass
 from signpost.workflow.authoring.discovery import visible_kinds
+from signpost.workflow.titles import WORKFLOW_TOOL, find_title_fault
 
 if TYPE_CHECKING:
     from signpost.ports import TextStore
     from signpost.search.ranking import Ranking
-
-WORKFLOW_TOOL = "workflow:"
-"""The prefix of the name of a tool that starts a workflow."""
 
 
 @dataclass(frozen=True)  # no slots: cached properties need a `__dict__`
@@ -69,9 +67,9 @@ class CachedCatalogue:
         return frozenset(item.id for item in self.snapshot.items if item.kind == "capability")
 
     @cached_property
-    def offered_capability_ids(self) -> Sequence[str]:
-        """The ids of the capabilities that can be started, including those that discovery does not show."""
-        return [item.id for item in self.snapshot.items if item.kind == "capability" and item.is_offered]
+    def startable_capabilities(self) -> Mapping[str, CatalogueItem]:
+        """The capabilities that can be started, by id, including those that discovery does not show."""
+        return {item.id: item for item in self.snapshot.items if item.kind == "capability" and item.is_offered}
 
     @cached_property
     def workflow_tools(self) -> Mapping[str, str]:
@@ -85,12 +83,14 @@ class CachedCatalogue:
 
 
 def _name_tools(workflows: Sequence[CatalogueItem]) -> Mapping[str, str]:
-    """Name each tool by the workflow's title if no other workflow has this title or this id; else by its id."""
+    """Name each tool by the workflow's title if no other workflow has this title or this id; else by its id. Earlier
+    releases published titles that are no names of tools: these workflows are named by their ids, too."""
     titles, ids = Counter(item.title for item in workflows), {item.id for item in workflows}
 
     def name_of(item: CatalogueItem) -> str:
         is_unique = titles[item.title] == 1 and (item.title == item.id or item.title not in ids)
-        return f"{WORKFLOW_TOOL}{item.title if is_unique else item.id}"
+        is_named_by_title = is_unique and find_title_fault(item.title) is None
+        return f"{WORKFLOW_TOOL}{item.title if is_named_by_title else item.id}"
 
     return {item.id: name_of(item) for item in workflows}
 

@@ -104,7 +104,7 @@ class CatalogueDefinitions:
         return join_capabilities(found) if found else None
 
     def list_capability_ids(self, principal: Principal) -> Sequence[str]:
-        published = self._access.load(principal).offered_capability_ids
+        published = self._access.load(principal).startable_capabilities
         return sorted({*published, *(skill.name for skill in self._list_skills(principal))})
 
     def _list_skills(self, principal: Principal) -> "Sequence[CallableSkill]":

@@ -124,9 +124,13 @@ class Discovery:
         return startable.by_key.get((kind, name)) or self._find_unlisted(kind, name, call)
 
     def _find_unlisted(self, kind: str, name: str, call: Call) -> FoundItem | None:
+        catalogue = self.lists.startable(call.principal).catalogue
         if kind == WORKFLOW:
-            item = self.lists.startable(call.principal).catalogue.startable_workflows.get(name)
-            return None if item is None else FoundItem(item)
+            item = catalogue.startable_workflows.get(name)
+        else:
+            item = catalogue.startable_capabilities.get(name) if kind == CAPABILITY else None
+        if item is not None:
+            return FoundItem(item)
         skill = self.lists.find_hidden_skill(call.principal, name) if kind == CAPABILITY else None
         return None if skill is None else build_skill_item(skill)
 

@@ -15,10 +15,11 @@ from signpost.workflow.authoring.discovery import EntryKind
 from signpost.workflow.authoring.exposures import compile_exposures, is_compiled_proxy
 from signpost.workflow.authoring.problems import Problem, error
 from signpost.workflow.authoring.source_tree import SourceNode, to_json
-from signpost.workflow.definition import Definition, parse_definition
+from signpost.workflow.definition import Definition, DefinitionFault, parse_definition
 from signpost.workflow.engine.argument_schemas import NO_ARGUMENTS
 from signpost.workflow.proxy_default import READY, transitions_in
 from signpost.workflow.retry_policy import find_human_fallbacks
+from signpost.workflow.titles import LONGEST_TITLE, find_title_fault
 
 POLICIES = "policies"
 MAPPING_PARTS = ("capabilities", "connections", "proxy", "workflows", "discovery", "audit", POLICIES)
@@ -153,11 +154,23 @@ def _add_workflow(resolution: ManifestResolution, name: str, document: SourceNod
     parsed = parse_definition(name, to_json(document))
     if isinstance(parsed, Definition):
         resolution.definitions[name] = parsed
-    faults = list(find_human_fallbacks(parsed)) if isinstance(parsed, Definition) else parsed
+    faults = [*find_human_fallbacks(parsed), *_find_title_faults(parsed)] if isinstance(parsed, Definition) else parsed
     parent = resolution.manifest.members.get("workflows", document)
     for fault in faults:
         place = document.place_of(fault.at) if fault.at else parent.name_places.get(name, document.place)
         resolution.problems.append(error(place, f"{_label_of(name, fault.at)}: {fault.message}"))
+
+
+def _find_title_faults(definition: Definition) -> Iterable[DefinitionFault]:
+    """Yield the fault of a title that cannot name the tool that starts the workflow. A missing title is the id."""
+    fault = None if definition.id == PROXY_WORKFLOW else find_title_fault(definition.title)
+    if fault is None:
+        return
+    if definition.title == definition.id:
+        message = f"its id is too long to name a tool: write a `title` of at most {LONGEST_TITLE} characters"
+        yield DefinitionFault((), message)
+    else:
+        yield DefinitionFault(("title",), fault)
 
 
 def _label_of(workflow: str, at: Sequence[str | int]) -> str:

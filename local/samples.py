@@ -25,6 +25,7 @@ def sample_lines(stack: DeployedStack, home: Path) -> Sequence[str]:
     inspector = f"npx @modelcontextprotocol/inspector@2.12.0 --cli {url} --transport http --method tools/list"
     return (
         f"API key       {key}",
+        f"Other hosts   {url}?names=portable if tool names may have letters, digits, _ and - only",
         f"Claude Code   claude mcp add --transport http signpost {url} {header}",
         f"Inspector     {inspector} {header}",
         "As a person   .venv/bin/signpost login && .venv/bin/signpost token",

@@ -331,8 +331,8 @@ LINK_ATTACKS = (
                 (
                     Removal(
                         ADMISSION,
-                        "if violation := validators.find_violation(",
-                        "if violation := validators.find_violation({}, arguments) and validators.find_violation(",
+                        "if refusal := find_schema_refusal(validators, schema, transition.name, arguments):",
+                        "if refusal := find_schema_refusal(validators, {}, transition.name, arguments):",
                     ),
                 ),
                 STEPS,

@@ -13,13 +13,20 @@ from signpost.adapters.dynamodb.definitions import DynamoDefinitionTexts
 from signpost.adapters.s3 import S3Values
 from signpost.contract import HostedFunction
 from signpost.model import CatalogueItem
+from signpost.surfaces.gateway.tool_specs import RUN_TOOLS
+from signpost.workflow.engine.permissions import CANCEL
 from tests.support.catalogues import store_stack_catalogue
 from tests.support.executors import Executors
 
 pytestmark = pytest.mark.cloud
 
 ECHO: Any = {"type": "object", "properties": {"msg": {"type": "string"}}, "required": ["msg"]}
-INPUT_SCHEMA: Any = {"type": "object", "properties": {"what": {"type": "string"}}, "required": ["what"]}
+INPUT_SCHEMA: Any = {
+    "type": "object",
+    "properties": {"what": {"type": "string"}, "note": {"type": "string"}},
+    "required": ["what"],
+}
+RUN_NAMES = [tool.name for tool in RUN_TOOLS]
 REVIEW: Any = {
     "title": "Review it",
     "inputSchema": INPUT_SCHEMA,
@@ -64,8 +71,8 @@ def test_the_official_client_lists_and_calls_skills_and_workflows(
     executors.place("stub", [hosted, HostedFunction("yard::quiet", hidden=True)], tenant)
     url = f"{executors.gateway.url}/flat"
     listed, called, refused, ended, shown = asyncio.run(use_official_client(url, key, mode))
-    assert [tool.name for tool in listed.tools] == ["skill:echo", "skill__fetch", "workflow:Review it"]
-    echo, _, review = listed.tools
+    assert [tool.name for tool in listed.tools] == ["skill:echo", "skill__fetch", *RUN_NAMES, "workflow:Review it"]
+    echo, *_, review = listed.tools
     assert echo.description == "Says it again. [dynamic]"
     assert list(echo.input_schema["properties"]) == ["input", "config", "msg"]
     assert review.input_schema == INPUT_SCHEMA
@@ -78,6 +85,37 @@ def test_the_official_client_lists_and_calls_skills_and_workflows(
     )
     assert [tool["name"] for tool in shown.structured_content["tools"]] == ["skill:echo"]
     assert len(executors.list_calls(tenant, "yard::echo")) == 1
+
+
+async def drive_with_portable_names(url: str, credential: str) -> Any:
+    """Do what a framework does whose models take portable names only, and which calls listed tools only."""
+    async with (
+        httpx2.AsyncClient(headers={"Authorization": f"Bearer {credential}"}) as http,
+        Client(streamable_http_client(url, http_client=http)) as client,
+    ):
+        listed = {tool.name for tool in (await client.list_tools()).tools}
+        started = await client.call_tool("workflow_review_it", {"what": "this", "note": None})
+        run = {"workflowId": started.structured_content["workflowId"]}
+        read = await client.call_tool("workflow_get", run)
+        cancel = read.structured_content["links"][-1]
+        ended = await client.call_tool(cancel["method"], cancel["args"])
+        refused = await client.call_tool("workflow_review_it", {"what": None})
+        return listed, started, read, ended, refused
+
+
+def test_a_client_with_portable_names_reads_and_cancels_a_run_by_the_names_of_its_list(
+    executors: Executors, tenant: str, key: str
+) -> None:
+    executors.set_settings(tenant, shipped_content=0)
+    store_review_workflow(executors, tenant)
+    url = f"{executors.gateway.url}/flat?names=portable"
+    listed, started, read, ended, refused = asyncio.run(drive_with_portable_names(url, key))
+    assert {"workflow_get", "workflow_submit", "workflow_explain", "workflow_review_it"} <= listed
+    links = [*started.structured_content["links"], *read.structured_content["links"]]
+    assert {link["method"] for link in links} == {"workflow_submit"}
+    assert read.structured_content["links"][-1]["args"]["transition"] == CANCEL
+    assert (ended.structured_content["terminal"], "cancelled" in ended.structured_content) == (True, True)
+    assert (refused.is_error, "`what`" in refused.content[0].text) == (True, True)
 
 
 CORE = ["skill:http_fetch", "skill:json_transform", "skill:template_render", "skill:wait", "skill:web_search"]

@@ -1,5 +1,6 @@
 """The catalog at /mcp/flat: what it shows, of what, and to whom."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -7,7 +8,10 @@ import pytest
 
 from signpost.calling.lookup import REVALIDATION_INTERVAL
 from signpost.content.callers import Caller
+from signpost.content.documents import build_skill
+from signpost.content.model import SkillChange
 from signpost.contract import Executor, HostedFunction
+from signpost.mcp.dispatch import LONGEST_ANSWER
 from signpost.model import JsonObject, Principal
 from signpost.surfaces.flat.catalog_tool import SECTIONS
 from signpost.surfaces.gateway.tool_specs import GATEWAY_TOOLS
@@ -25,9 +29,8 @@ KIT = (
 )
 
 
-@pytest.fixture(params=[MODERN, LEGACY])
-def client(request: pytest.FixtureRequest) -> FunctionToolClient:
-    client = FunctionToolClient(request.param, "/mcp/flat")
+def make_client(version: str) -> FunctionToolClient:
+    client = FunctionToolClient(version, "/mcp/flat")
     client.host(*KIT)
     functions = client.gateway.composition.documents.functions
     caller = Caller(TENANT, Principal("operator", TENANT, "t"), client.gateway.clock.now() + 20)
@@ -36,6 +39,11 @@ def client(request: pytest.FixtureRequest) -> FunctionToolClient:
     functions.call("prompts::register", prompt, caller)
     client.gateway.clock.advance(REVALIDATION_INTERVAL)
     return client
+
+
+@pytest.fixture(params=[MODERN, LEGACY])
+def client(request: pytest.FixtureRequest) -> FunctionToolClient:
+    return make_client(request.param)
 
 
 def call_catalog(client: FunctionToolClient, **arguments: Any) -> Any:
@@ -120,7 +128,7 @@ def test_n035_a_type_limits_the_answer_to_one_section(client: FunctionToolClient
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("type", "skills"), ("query", 1), ("category", None), ("include_hidden", "no"), ("kind", "x")]
+    ("name", "value"), [("type", "skills"), ("query", 1), ("category", 7), ("include_hidden", "no"), ("kind", "x")]
 )
 def test_an_invalid_argument_is_refused_by_name(client: FunctionToolClient, name: str, value: Any) -> None:
     refused = client.call("catalog", {name: value})
@@ -252,3 +260,48 @@ def test_a_hidden_prompt_behind_a_prompt_of_the_tenant_is_not_shown() -> None:
     served.gateway.clock.advance(REVALIDATION_INTERVAL)
     whispers = [one for one in call_served_catalog(served)["prompts"] if one["name"] == "whisper"]
     assert [(one["description"], one["hidden"]) for one in whispers] == [("Mine.", False)]
+
+
+DOCUMENTS = 15_000
+
+
+def store_documents(client: FunctionToolClient, number: int) -> list[str]:
+    """Store the rows of skill documents, and return their URIs. Lists need no bodies."""
+    said = "It explains a step of the work. " * 6
+    bodies = {f"doc/n{index:05}": f"# Number {index}\n\n{said}\n" for index in range(number)}
+    rows = [SkillChange(name, build_skill(name, body, "2026-01-01T00:00:00Z")) for name, body in bodies.items()]
+    client.gateway.adapters.content.apply(TENANT, rows)
+    client.advance_clock(REVALIDATION_INTERVAL)
+    return [f"iii://{name}" for name in bodies]
+
+
+def read_all_pages(client: FunctionToolClient, **arguments: Any) -> list[Any]:
+    pages = [call_catalog(client, **arguments)]
+    while "nextCursor" in pages[-1]:
+        pages.append(call_catalog(client, **arguments, cursor=pages[-1]["nextCursor"]))
+    return pages
+
+
+@pytest.mark.invariant(119)
+def test_a_long_catalog_comes_in_pages_that_fit_into_an_answer() -> None:
+    client = make_client(MODERN)
+    stored = store_documents(client, DOCUMENTS)
+    pages = read_all_pages(client)
+    assert len(pages) > DOCUMENTS // 1_000
+    assert max(len(json.dumps(page)) for page in pages) < LONGEST_ANSWER // 2
+    found = [entry["uri"] for page in pages for entry in page["resources"]]
+    assert len(found) == len(set(found))
+    assert set(stored) <= set(found)
+    assert set(names([tool for page in pages for tool in page["tools"]])) == {*VISIBLE, *HIDDEN}
+
+
+def test_the_pages_of_a_catalog_are_those_of_its_arguments_and_caller(client: FunctionToolClient) -> None:
+    store_documents(client, 1_500)
+    found = [entry["uri"] for page in read_all_pages(client, query="number 14") for entry in page["resources"]]
+    assert found == [f"iii://doc/n{index:05}" for index in (14, *range(140, 150), *range(1400, 1500))]
+    cursor = call_catalog(client, type="resources")["nextCursor"]
+    assert client.call("catalog", {"type": "all", "cursor": cursor})["isError"] is True
+    assert client.call("catalog", {"type": "resources", "cursor": "made up"})["isError"] is True
+    client.key = str(client.gateway.make_key())
+    refused = client.call("catalog", {"type": "resources", "cursor": cursor})
+    assert (refused["isError"], "cursor" in read_text(refused)) == (True, True)

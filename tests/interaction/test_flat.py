@@ -20,7 +20,7 @@ from signpost.contract import BreakerState, CallReply, Executor, Failure, Hosted
 from signpost.model import CatalogueItem, JsonObject, Principal
 from signpost.schema.validation import VALIDATION_TIME_LIMIT, check_schema
 from signpost.surfaces.flat.function_tools import merge_config, skill_schema
-from signpost.surfaces.gateway.tool_specs import GATEWAY_TOOLS
+from signpost.surfaces.gateway.tool_specs import GATEWAY_TOOLS, RUN_TOOLS
 from signpost.toolkit import Toolkit
 from tests.interaction.test_unavailable_instances import OverloadedInstanceStore
 from tests.support.catalogues import store_catalogue
@@ -443,6 +443,7 @@ BAKING: JsonObject = {
     "initialState": "mixing",
     "states": {"mixing": {"transitions": {"bake": {**BAKE, "target": "done"}}}, "done": {"terminal": True}},
 }
+RUN_NAMES = [tool.name for tool in RUN_TOOLS]
 REVIEW: JsonObject = {
     "title": "Review",
     "initialState": "open",
@@ -454,7 +455,7 @@ class TestWorkflows:
     def test_s4_s7_workflows_that_can_be_started_are_tools_after_the_skills(self, client: FunctionToolClient) -> None:
         publish_workflows(client, news=workflow(title="Tech News Digest"), off=workflow(title="Off", enabled=False))
         client.host("yard::echo")
-        assert client.list_tool_names() == ["skill:echo", "skill__fetch", "workflow:Tech News Digest"]
+        assert client.list_tool_names() == ["skill:echo", "skill__fetch", *RUN_NAMES, "workflow:Tech News Digest"]
         assert client.is_unknown("workflow:Off")
 
     def test_s11_a_workflow_without_a_description_gets_a_default_one(self, client: FunctionToolClient) -> None:
@@ -531,7 +532,8 @@ class TestWorkflows:
         publish_workflows(client, review=REVIEW)
         link = client.call("workflow:Review")["structuredContent"]["links"][0]
         assert client.call(link["method"], link["args"])["structuredContent"]["terminal"] is True
-        assert not {tool.name for tool in GATEWAY_TOOLS} & {*client.list_tool_names()}
+        listed = {tool.name for tool in GATEWAY_TOOLS} & {*client.list_tool_names()}
+        assert listed == {*RUN_NAMES}
 
     def test_s41_the_first_step_reads_the_workflow_input(self, client: FunctionToolClient) -> None:
         baking = json.loads(json.dumps(BAKING))
@@ -658,9 +660,9 @@ class TestWorkflows:
     def test_s52_a_published_workflow_is_seen_within_two_seconds(self, client: FunctionToolClient) -> None:
         publish_workflows(client, news=workflow(title="News"))
         publish_workflows(client, news=workflow(title="Digest"), more=workflow(title="More"))
-        assert client.list_tool_names() == ["skill__fetch", "workflow:Digest", "workflow:More"]
+        assert client.list_tool_names() == ["skill__fetch", *RUN_NAMES, "workflow:Digest", "workflow:More"]
         publish_workflows(client, more=workflow(title="More"))
-        assert client.list_tool_names() == ["skill__fetch", "workflow:More"]
+        assert client.list_tool_names() == ["skill__fetch", *RUN_NAMES, "workflow:More"]
 
     def test_workflows_excluded_from_discovery_can_be_started_and_are_not_listed(
         self, client: FunctionToolClient

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from signpost.adapters.source_files import read_values
+from signpost.mcp.names import simplify_name
 from signpost.model import PROXY_WORKFLOW, Principal
 from signpost.workflow.authoring.compile import CompiledManifest, compile_manifest
 from signpost.workflow.authoring.source_tree import build_source_node as as_written
@@ -112,11 +113,14 @@ class Walk:
         """`undeclared` is what a transition without a schema takes."""
         self._world, self._name, self._document, self._random, self._tally = world, name, document, random, tally
         self._undeclared = undeclared
+        self._listed = {simplify_name(name): name for name in world.list_tools("agent")}
+        """The tools as the host of the clients lists them, by their portable names."""
 
     def go(self, steps: int, *, waits: Sequence[float] = ()) -> None:
         made = generate_arguments(self._document.get("inputSchema", {"type": "object"}), {}, self._random)
         assert made is not None
-        started = self._world.call("workflow.start", {"definitionId": self._name, "input": made.value}, "agent")
+        args = {"definitionId": self._name, "input": made.value}
+        started = self._world.call(self._listed["workflow_start"], args, "agent")
         if "workflowId" not in started:
             self._tally.outside["its first state could not be entered"] += 1
             return
@@ -131,7 +135,8 @@ class Walk:
             self._take(started["workflowId"], self._random.choice(possible))
 
     def _attempts(self, workflow_id: str, caller: str) -> Iterator[Attempt]:
-        stand = self._world.call("workflow.get", {"workflowId": workflow_id}, caller)
+        stand = self._world.call(self._listed["workflow_get"], {"workflowId": workflow_id}, caller)
+        self._judge_methods(stand)
         state = self._document["states"][stand["state"]]
         links = {link["args"]["transition"]: link for link in stand["links"] if link["rel"] == "transition"}
         offered: Mapping[str, Any] = {} if state.get("terminal") else state.get("transitions", {})
@@ -172,7 +177,9 @@ class Walk:
             **(link["args"] if link else {}),
             "arguments": made.value,
         }
-        answer = self._world.call("workflow.submit", args, caller)
+        submit = self._listed["workflow_submit"] if link is None else link["method"]
+        answer = self._world.call(submit, args, caller)
+        self._judge_methods(answer)
         return Attempt(caller, transition, made.value, link, answer, answer.get("version", 0) > stand["version"])
 
     def _check_surplus(self, stand: Any, caller: str, link: Mapping[str, Any]) -> None:
@@ -189,6 +196,13 @@ class Walk:
         kinds = [link["args"].get("transition", link["rel"]) for link in started["links"]]
         if ("self" in kinds) != (CANCEL in kinds):
             self._tally.violations.append(f"an answer to a start has the links {kinds}")
+
+    def _judge_methods(self, answer: Any) -> None:
+        """Every link names a tool as the list of the caller's host names it."""
+        for link in answer["links"]:
+            self._tally.besides["links that name a tool as the list does"] += 1
+            if link["method"] not in self._listed.values():
+                self._tally.violations.append(f"a link names {link['method']}, the list {list(self._listed.values())}")
 
     def _judge(self, attempt: Attempt, stand: Any, state: Any, written: Any) -> None:
         code = attempt.answer.get("error", {}).get("code")
@@ -292,11 +306,16 @@ def is_actor(caller: Principal, actor: str, state: Any) -> bool:
 
 
 def explore(
-    block: int, *, requests_expire: bool = False, waits: Sequence[float] = (), refuses_undeclared: bool = False
+    block: int,
+    *,
+    requests_expire: bool = False,
+    waits: Sequence[float] = (),
+    refuses_undeclared: bool = False,
+    portable_names: bool = False,
 ) -> Tally:
     random, tally = Random(block), Tally()  # noqa: S311 - for a test to be the same every time
-    for number in range(DEFINITIONS // (2 if refuses_undeclared else 1)):
-        world = GatewayWorkflows(CALLERS, {"scan": PlayedExecutor(run_scan)})
+    for number in range(DEFINITIONS // (2 if refuses_undeclared or portable_names else 1)):
+        world = GatewayWorkflows(CALLERS, {"scan": PlayedExecutor(run_scan)}, portable_names=portable_names)
         name, document = f"d{block}_{number}", generate_definition(random, requests_expire=requests_expire)
         world.publish(name, document)
         if refuses_undeclared:
@@ -327,6 +346,16 @@ def test_links_and_submissions_agree_where_undeclared_arguments_are_refused(show
     show_line(f"undeclared arguments are refused: {tally}")
     assert tally.is_whole, "\n".join(tally.violations[:5])
     assert tally.besides["refused arguments that its link does not have"] > 100
+
+
+@pytest.mark.invariant(47)
+@pytest.mark.invariant(116)
+def test_links_with_portable_names_are_sound_and_complete(show_line: ShowLine) -> None:
+    tally = explore(BLOCKS + 2, portable_names=True)
+    show_line(f"portable names: {tally}")
+    assert tally.is_whole, "\n".join(tally.violations[:5])
+    assert tally.followed > LEAST * DEFINITIONS // 2
+    assert tally.besides["links that name a tool as the list does"] > tally.followed
 
 
 @pytest.mark.invariant(47)

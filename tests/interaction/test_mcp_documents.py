@@ -65,6 +65,7 @@ def test_the_index_is_listed_first_and_every_document_has_its_uri(client: Client
     listed = client.ask("resources/list")["result"]["resources"]
     assert [resource["uri"] for resource in listed] == ["iii://skills", "iii://resend", "iii://resend/email"]
     assert (listed[1]["name"], listed[1]["mimeType"]) == ("Resend", "text/markdown")
+    assert [resource.get("size") for resource in listed] == [None, 21, 18]
     assert text_of(client.ask("resources/read", {"uri": "iii://resend/email"})) == "# Email\n\nOne mail."
     assert "`resend/email`](iii://resend/email)" in text_of(client.ask("resources/read", {"uri": "iii://skills"}))
 

@@ -65,9 +65,10 @@ class FunctionToolClient:
 
     def is_unknown(self, name: str) -> bool:
         """Return whether a call of the tool is refused with the error for a tool that does not exist."""
-        answer = self.request("tools/call", {"name": name, "arguments": {}})
-        expected = f"There is no tool {name!r}. Find tools with tools/list."
-        return answer.get("error") == {"code": -32602, "message": expected}
+        error = self.request("tools/call", {"name": name, "arguments": {}}).get("error", {})
+        message = error.get("message", "")
+        is_advice = message.endswith("Find tools with tools/list.") or "Did you mean " in message
+        return error.get("code") == -32602 and message.startswith(f"There is no tool {name!r}. ") and is_advice
 
     def advance_clock(self, seconds: float) -> None:
         self.gateway.clock.advance(seconds)

@@ -24,12 +24,20 @@ type InstancesCopy = Mapping[str, Any]
 
 
 class GatewayWorkflows:
-    def __init__(self, callers: Mapping[str, Principal], machines: Mapping[str, StepExecutor] | None = None) -> None:
+    def __init__(
+        self,
+        callers: Mapping[str, Principal],
+        machines: Mapping[str, StepExecutor] | None = None,
+        *,
+        portable_names: bool = False,
+    ) -> None:
+        """`portable_names` makes every client use `?names=portable`."""
         self._gateway = MemoryGateway()
         self._gateway.step_executors.update(machines or {})
         self._callers = callers
         self._tokens: dict[tuple[str, float], str] = {}
         self._documents: dict[str, JsonObject] = {}
+        self._query = {"names": "portable"} if portable_names else {}
 
     @property
     def clock(self) -> ManualClock:
@@ -59,7 +67,14 @@ class GatewayWorkflows:
 
     def call(self, tool: str, args: Mapping[str, Any], caller: str) -> Any:
         params: JsonObject = {"name": tool, "arguments": args}
-        return read_tool_answer(self._gateway.request("tools/call", params, credential=self._token(caller)))
+        return read_tool_answer(
+            self._gateway.request("tools/call", params, credential=self._token(caller), query=self._query)
+        )
+
+    def list_tools(self, caller: str) -> Sequence[str]:
+        """Return the names of tools as the client's host lists them."""
+        answer = self._gateway.request("tools/list", credential=self._token(caller), query=self._query)
+        return [tool["name"] for tool in answer.json["result"]["tools"]]
 
     def host(self, hosted: Sequence[HostedFunction], scripts: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
         """Host functions. Each call of one answers with the output of the next entry of its script, the last entry

@@ -255,12 +255,19 @@ class MemoryGateway:
         return answer
 
     def request(
-        self, method: str, params: JsonObject | None = None, *, credential: str | None = None, path: str = "/mcp"
+        self,
+        method: str,
+        params: JsonObject | None = None,
+        *,
+        credential: str | None = None,
+        path: str = "/mcp",
+        query: Mapping[str, str] | None = None,
     ) -> GatewayAnswer:
         """Send one modern request as a well-behaved client does."""
         message, headers = build_modern_request(method, params or {})
         token = credential or str(self.make_key())
-        return self.send(path=path, body=json.dumps(message), headers={**headers, "authorization": f"Bearer {token}"})
+        authorized = {**headers, "authorization": f"Bearer {token}"}
+        return self.send(path=path, body=json.dumps(message), headers=authorized, query=query)
 
     def request_legacy(
         self, method: str, params: JsonObject | None, version: str, credential: str, path: str = "/mcp"

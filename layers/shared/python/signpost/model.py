@@ -1,6 +1,6 @@
 """The values that all modules share."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 
 from signpost.records import dataclass
@@ -105,6 +105,11 @@ class SectionAllowance:
 LOG_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 
 
+def keep_tool_name(name: str) -> str:
+    """Return the name as it is: the spelling of a tool where no list respells it."""
+    return name
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """The request context that a provider gets."""
@@ -115,6 +120,8 @@ class Call:
     """Seconds since the epoch by which the answer must have been sent."""
     trace: Trace | None = None
     portable_names: bool = False
+    spell_tool: Callable[[str], str] = keep_tool_name
+    """Spells the name of a tool as the client's list has it, for sentences that name one."""
     client: Client = field(default_factory=Client)
     answers: Mapping[str, Json] = field(default_factory=dict[str, Json])
     """The client's answers to the requests of an InputRequired, by their keys."""
@@ -134,6 +141,8 @@ class Tool:
     annotations: JsonObject = field(default_factory=dict[str, Json])
     icons: Sequence[JsonObject] = ()
     meta: JsonObject = field(default_factory=dict[str, Json])
+    mentions: Sequence[str] = ()
+    """The tools that its texts name, if all of these are the gateway's. Lists respell them with the names of tools."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +152,8 @@ class CallToolResult:
     structured: JsonObject | None = None
     is_error: bool = False
     meta: JsonObject = field(default_factory=dict[str, Json])
+    has_links: bool = False
+    """Whether the structured content is an answer of the gateway, whose links name tools."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,6 +131,11 @@ def declared_timeout_ms(state: FunctionState) -> int | None:
     return timeout_ms(state, placement)
 
 
+def is_declared_long(hosted: HostedFunction) -> bool:
+    """Tell whether the author declared a timeout that is longer than a client waits."""
+    return (hosted.timeout_ms or 0) > LONGEST_WAIT_MS
+
+
 def is_long_call(state: FunctionState) -> bool:
     """Tell whether the declared timeout of this function is longer than a client waits."""
     declared = declared_timeout_ms(state)

@@ -1,17 +1,19 @@
 """The table of the MCP methods: in which revisions each is served, which capability it needs, and its handler."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 from signpost.errors import INVALID_PARAMS, RESOURCE_NOT_FOUND_LEGACY, Rejection
 from signpost.mcp import agent_skills_extension, results, retry_state, tools
 from signpost.mcp.messages import encode
 from signpost.mcp.pages import build_page
+from signpost.mcp.providers import HiddenPromptProvider, PromptProvider
 from signpost.mcp.request import McpRequest
 from signpost.mcp.results import DISCOVERY, LISTS, Freshness, Listing
 from signpost.mcp.revisions import LEGACY_VERSIONS, MODERN_VERSIONS, NEWEST_LEGACY_VERSION, ProtocolRevision
 from signpost.mcp.surface import SKILLS, Surface
-from signpost.model import LOG_LEVELS, InputRequired, Json, JsonObject, as_object
+from signpost.mcp.tool_names import ToolNames
+from signpost.model import LOG_LEVELS, Call, InputRequired, Json, JsonObject, Prompt, as_object
 from signpost.records import dataclass
 
 CANNOT_ASK = Rejection(
@@ -49,8 +51,13 @@ def _initialize(request: McpRequest) -> JsonObject | Rejection:
         "protocolVersion": requested if requested in LEGACY_VERSIONS else NEWEST_LEGACY_VERSION,
         "capabilities": request.surface.capabilities,
         "serverInfo": results.SERVER_INFO,
-        "instructions": request.surface.instructions,
+        "instructions": _spell_instructions(request),
     }
+
+
+def _spell_instructions(request: McpRequest) -> str:
+    names, surface = ToolNames(request.surface.tools, request.call), request.surface
+    return names.spell_mentions(surface.instructions, surface.mentions)
 
 
 def _ping(_request: McpRequest) -> JsonObject | Rejection:
@@ -74,7 +81,7 @@ def _discover(request: McpRequest) -> JsonObject | Rejection:
     return {
         "supportedVersions": list(MODERN_VERSIONS),
         "capabilities": {**surface.capabilities, **extensions},
-        "instructions": surface.instructions,
+        "instructions": _spell_instructions(request),
     }
 
 
@@ -130,11 +137,11 @@ def _list_prompts(request: McpRequest) -> Listing | Rejection:
 
 
 def _get_prompt(request: McpRequest) -> JsonObject | Rejection:
-    name = request.params.get("name")
-    arguments = _parse_texts(request.params.get("arguments", {}))
-    if not isinstance(name, str) or arguments is None:
-        return Rejection(INVALID_PARAMS, "prompts/get takes a `name` and `arguments` whose values are text.")
-    resumed = retry_state.resume(request, name)
+    parsed = _parse_prompt_request(request)
+    if isinstance(parsed, Rejection):
+        return parsed
+    name, arguments = parsed
+    resumed = retry_state.resume(request.with_arguments(arguments), name)
     if isinstance(resumed, Rejection):
         return resumed
     for provider in request.surface.prompts:
@@ -146,6 +153,37 @@ def _get_prompt(request: McpRequest) -> JsonObject | Rejection:
         if result is not None:
             return results.build_prompt_result(result, request.revision)
     return Rejection(INVALID_PARAMS, "There is no prompt of that name. Find prompts with prompts/list.")
+
+
+def _parse_prompt_request(request: McpRequest) -> tuple[str, Mapping[str, str]] | Rejection:
+    name = request.params.get("name")
+    arguments = _parse_texts(request.params.get("arguments", {}))
+    if not isinstance(name, str) or arguments is None:
+        return Rejection(INVALID_PARAMS, "prompts/get takes a `name` and `arguments` whose values are text.")
+    required = _find_required_null(request, name)
+    if required is not None:
+        return Rejection(INVALID_PARAMS, f"The prompt {name} needs a text as its argument `{required}`.")
+    return name, arguments
+
+
+def _find_required_null(request: McpRequest, name: str) -> str | None:
+    """Finds an argument that is null although the prompt requires it. Lists are read only if an argument is null."""
+    nulls = {argument for argument, value in as_object(request.params.get("arguments")).items() if value is None}
+    if not nulls:
+        return None
+    prompts = (
+        prompt
+        for provider in request.surface.prompts
+        for prompt in (*provider.prompts(request.call), *_hidden_prompts_of(provider, request.call))
+    )
+    required = (
+        argument.name for prompt in prompts if prompt.name == name for argument in prompt.arguments if argument.required
+    )
+    return next((argument for argument in required if argument in nulls), None)
+
+
+def _hidden_prompts_of(provider: PromptProvider, call: Call) -> Sequence[Prompt]:
+    return provider.hidden_prompts(call) if isinstance(provider, HiddenPromptProvider) else ()
 
 
 def _request_input(request: McpRequest, required: InputRequired, subject: str) -> JsonObject | Rejection:
@@ -177,13 +215,12 @@ def _complete(request: McpRequest) -> JsonObject | Rejection:
 
 
 def _parse_texts(arguments: Json) -> Mapping[str, str] | None:
-    """Returns the arguments if all are text, otherwise None. Null means no arguments, as some clients write it."""
-    if arguments is None:
-        return {}
-    if not isinstance(arguments, Mapping):
+    """Returns the arguments if all are text, otherwise None. Null means that an argument, or all, were left out."""
+    if not (arguments is None or isinstance(arguments, Mapping)):
         return None
-    texts = {name: value for name, value in arguments.items() if isinstance(value, str)}
-    return texts if len(texts) == len(arguments) else None
+    given = {name: value for name, value in as_object(arguments).items() if value is not None}
+    texts = {name: value for name, value in given.items() if isinstance(value, str)}
+    return texts if len(texts) == len(given) else None
 
 
 METHODS: Mapping[str, Method] = {

@@ -33,7 +33,7 @@ def build_page[Entry](
     start = _find_start(request, purpose, [key(entry) for entry in entries] if "cursor" in request.params else [])
     if isinstance(start, Rejection):
         return start
-    texts = _take_fitting(map(to_text, entries[start : start + PAGE_SIZE]))
+    texts = take_fitting(map(to_text, entries[start : start + PAGE_SIZE]))
     end = start + len(texts)
     other_fields: dict[str, Json] = {}
     if end < len(entries):
@@ -42,7 +42,7 @@ def build_page[Entry](
     return Listing(name, texts, other_fields)
 
 
-def _take_fitting(texts: Iterable[str]) -> Sequence[str]:
+def take_fitting(texts: Iterable[str]) -> Sequence[str]:
     """Takes entries until the page is full, at least one, so that every page leads on. Later entries are not
     encoded."""
     fitting: list[str] = []
@@ -63,7 +63,12 @@ def _find_start(request: McpRequest, purpose: str, keys: Sequence[str]) -> int |
     opened = request.services.sealer.open(purpose, str(cursor), request.call.principal)
     match opened:
         case {"after": str(after), "position": int(position)} if isinstance(cursor, str):
-            is_in_place = 0 < position <= len(keys) and keys[position - 1] == after
-            return position if is_in_place or after not in keys else keys.index(after) + 1
+            return find_position(keys, after, position)
         case _:
             return _INVALID_CURSOR
+
+
+def find_position(keys: Sequence[str], after: str, position: int) -> int:
+    """Returns the index after the last entry of the previous page, or that entry's former index if it is gone."""
+    is_in_place = 0 < position <= len(keys) and keys[position - 1] == after
+    return position if is_in_place or after not in keys else keys.index(after) + 1

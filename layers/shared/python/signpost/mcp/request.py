@@ -27,6 +27,10 @@ class McpRequest:
     services: McpServices
     headers: Mapping[str, str]
 
+    def with_arguments(self, arguments: JsonObject) -> "McpRequest":
+        """Returns the request with its arguments as they are used, which is the form that sealed state is bound to."""
+        return replace(self, params={**self.params, "arguments": arguments})
+
     def with_answers(self, answers: Mapping[str, Json], state: Json) -> "McpRequest":
         return replace(self, call=replace(self.call, answers=answers, state=state))
 

@@ -19,6 +19,8 @@ SKILLS = "io.modelcontextprotocol/skills"
 class Surface:
     name: str
     instructions: str
+    mentions: Sequence[str] = ()
+    """The tools, and prefixes of tools, that the instructions name. They are spelled as the client's list has them."""
     tools: Sequence[ToolProvider] = ()
     resources: Sequence[ResourceProvider] = ()
     prompts: Sequence[PromptProvider] = ()

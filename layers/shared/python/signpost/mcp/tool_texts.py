@@ -4,6 +4,7 @@ from signpost.caches import BoundedCache
 from signpost.mcp import results
 from signpost.mcp.messages import encode
 from signpost.mcp.revisions import ProtocolRevision
+from signpost.mcp.tool_names import ToolNames
 from signpost.model import Tool
 
 CACHE_SIZE = 20_000
@@ -19,9 +20,12 @@ class ToolTexts:
     def __init__(self) -> None:
         self._texts = BoundedCache[tuple[int, str, str], tuple[Tool, str]](CACHE_SIZE)
 
-    def of(self, tool: Tool, name: str, revision: ProtocolRevision) -> str:
+    def of(self, tool: Tool, names: ToolNames, revision: ProtocolRevision) -> str:
+        """Return the text of the tool, with its name and the tools that it mentions as the caller's list has them."""
+        name = names.spell(tool.name)
         entry = self._texts.get((id(tool), name, revision.version))
-        return entry[1] if entry else self._keep(tool, name, revision)
+        text = entry[1] if entry else self._keep(tool, name, revision)
+        return names.spell_mentions(text, tool.mentions) if tool.mentions else text
 
     def _keep(self, tool: Tool, name: str, revision: ProtocolRevision) -> str:
         text = encode(results.build_tool_entry(tool, name, revision))

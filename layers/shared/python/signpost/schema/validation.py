@@ -33,6 +33,13 @@ class Violation:
     field: str
     """The path of the member that is wrong or missing; empty for the whole value."""
     message: str
+    probable_name: str | None = None
+    """The allowed name that a superfluous member probably stands for."""
+
+    @property
+    def sentence(self) -> str:
+        """The message as the end of a sentence, with a suggestion."""
+        return f"{self.message}.{f' Did you mean {self.probable_name}?' if self.probable_name else ''}"
 
 
 class Validators:
@@ -143,7 +150,9 @@ def _walk_members(node: Json) -> Iterator[tuple[str, Json]]:
 
 def _build_violation(fault: "ValidationError") -> Violation:
     path = [str(part) for part in fault.absolute_path]
-    return Violation(".".join([*path, *_faulty_member(fault)])[:LONGEST_MESSAGE], fault.message[:LONGEST_MESSAGE])
+    faulty = _faulty_member(fault)
+    probable = _find_probable_name(fault, faulty[0]) if faulty else None
+    return Violation(".".join([*path, *faulty])[:LONGEST_MESSAGE], fault.message[:LONGEST_MESSAGE], probable)
 
 
 def _faulty_member(fault: Any) -> list[str]:
@@ -154,3 +163,12 @@ def _faulty_member(fault: Any) -> list[str]:
     if fault.validator == "additionalProperties":
         return [name for name in members if name not in fault.schema.get("properties", {})][:1]
     return []
+
+
+def _find_probable_name(fault: Any, name: str) -> str | None:
+    """Returns the declared name that a superfluous member probably stands for, if the value does not have it."""
+    if fault.validator != "additionalProperties":
+        return None
+    from signpost.spelling import suggest_name  # noqa: PLC0415 - only a mistyped name needs it
+
+    return suggest_name(name, fault.schema.get("properties", {}).keys() - as_object(fault.instance).keys())

@@ -100,7 +100,7 @@ class FetchTool:
             title="Read skill documents",
             description=published.description,
             # Without readOnlyHint: sections run functions, also functions that change something.
-            input_schema=published.request,
+            input_schema={**published.request, "additionalProperties": False},
         )
 
     def tools(self, call: Call) -> Sequence[Tool]:
@@ -136,11 +136,13 @@ def rejection_of(refused: RegistryRefusal) -> Rejection:
 
 
 def _resource(described: JsonObject) -> Resource:
+    size = described.get("size")
     return Resource(
         uri=str(described["uri"]),
         name=str(described["name"]),
         description=optional_text(described, "description"),
         mime_type=optional_text(described, "mimeType"),
+        size=size if isinstance(size, int) else None,
     )
 
 

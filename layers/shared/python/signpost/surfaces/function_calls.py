@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from signpost.calling.caller import CALLER_MARGIN, GRACE
 from signpost.calling.function_schemas import client_schema
 from signpost.calling.lookup import FunctionView
-from signpost.calling.runtime_settings import LONGEST_WAIT_MS, is_long_call
+from signpost.calling.runtime_settings import LONGEST_WAIT_MS, is_declared_long, is_long_call
 from signpost.content.uris import skill_uri
 from signpost.contract import (
     CallReply,
@@ -139,8 +139,10 @@ def _client_meta(hosted: HostedFunction) -> JsonObject:
 def _client_output_schema(hosted: HostedFunction) -> JsonObject | None:
     """Return the output schema for clients; None if it is not that of an object, or if the call is long. In both cases
     no structured content would satisfy it."""
-    schema, is_long = hosted.output_schema, (hosted.timeout_ms or 0) > LONGEST_WAIT_MS
-    return client_schema(schema) if schema is not None and schema.get("type") == "object" and not is_long else None
+    schema = hosted.output_schema
+    if schema is None or schema.get("type") != "object" or is_declared_long(hosted):
+        return None
+    return client_schema(schema)
 
 
 def _success_result(value: Json, shown: ClientPresentation, tool: Tool) -> CallToolResult:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from signpost.calling.breaker import Breaker
 from signpost.calling.lookup import FunctionView
 from signpost.calling.runtime_settings import LONGEST_WAIT_MS, placement_of
-from signpost.mcp.names import simplify_name
 from signpost.mcp.tools import explain_violation
 from signpost.model import PROXY_WORKFLOW, Call, CallToolResult, JsonObject, Tool, as_object
 from signpost.schema.validation import Validators
@@ -97,22 +96,21 @@ class LongCalls:
         schema = None if placement is None else placement.hosted.input_schema
         violation = None if schema is None else self._validators.find_violation(schema, arguments)
         if violation is not None:
-            return explain_violation(tool, violation)
+            return explain_violation(call.spell_tool(tool.name), violation)
         open_breaker = self._breaker.find_refusal(call.principal, function)
         return None if open_breaker is None else add_retry_hint(open_breaker.message, open_breaker.retry_after_ms)
 
 
 def _describe_pending(started: CallToolResult, tool: Tool, call: Call) -> CallToolResult:
     """Add a text that tells the client how to follow the run or, if it is not pending, why it failed."""
-    answer = as_object(started.structured)
+    answer, title = as_object(started.structured), tool.title or call.spell_tool(tool.name)
     if "pending" not in answer:
-        return add_failure_text(started, tool.title or tool.name)
+        return add_failure_text(started, title)
     wait = as_object(answer["pending"])["retryAfterMs"]
     seconds = ceil(wait / 1000) if isinstance(wait, int | float) else 1
-    get_tool = simplify_name(GET.name) if call.portable_names else GET.name
     sentence = (
-        f"{tool.title or tool.name} takes longer than a call can wait. It continues in the background as the run "
-        f"{answer['workflowId']}: do not call it again. Call {get_tool} with "
+        f"{title} takes longer than a call can wait. It continues in the background as the run "
+        f"{answer['workflowId']}: do not call it again. Call {call.spell_tool(GET.name)} with "
         f"{json.dumps({'workflowId': answer['workflowId']})} in {seconds} s. While the answer has `pending`, the run "
         "is not finished; after that `context.lastResult` is its result, unless `fault` or `inDoubt` shows a failure."
     )

@@ -5,7 +5,7 @@ from functools import cache
 
 from signpost.mcp.surface import Surface
 from signpost.settings import ENDPOINTS
-from signpost.surfaces.gateway.tool_specs import INSTRUCTIONS
+from signpost.surfaces.gateway.tool_specs import GATEWAY_TOOLS, INSTRUCTIONS, MENTIONS
 from signpost.wiring import surface_parts
 from signpost.wiring.composition import GatewayComposition
 
@@ -23,9 +23,9 @@ def build_surfaces(composition: GatewayComposition) -> SurfaceBuilders:
 
 
 def build_gateway_surface(composition: GatewayComposition) -> Surface:
-    tools = surface_parts.build_gateway_tools(composition, listed=True)
+    tools = surface_parts.build_gateway_tools(composition, lambda _: GATEWAY_TOOLS)
     fetch = surface_parts.build_fetch_tool(composition, listed=False)
-    return surface_parts.build_surface("gateway", INSTRUCTIONS, composition, [tools, fetch])
+    return surface_parts.build_surface("gateway", INSTRUCTIONS, MENTIONS, composition, [tools, fetch])
 
 
 def _build_flat_surface(composition: GatewayComposition) -> Surface:

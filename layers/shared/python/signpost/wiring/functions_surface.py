@@ -2,6 +2,7 @@
 
 from signpost.mcp.surface import Surface
 from signpost.surfaces.functions.bridge_tools import INSTRUCTIONS, FunctionTools
+from signpost.surfaces.gateway.tool_specs import RUN_TOOLS
 from signpost.wiring import surface_parts
 from signpost.wiring.composition import GatewayComposition
 from signpost.wiring.function_calls import build_function_calls
@@ -13,7 +14,9 @@ def build_functions_surface(composition: GatewayComposition) -> Surface:
         access=composition.policy.functions,
         calls=build_function_calls(composition),
     )
-    gateway_tools = surface_parts.build_gateway_tools(composition, listed=False)
+    gateway_tools = surface_parts.build_gateway_tools(
+        composition, lambda call: RUN_TOOLS if tools.has_long_calls(call) else ()
+    )
     fetch = surface_parts.build_fetch_tool(composition, listed=True)
     # The gateway tools come first: they are found without reading a function's row.
-    return surface_parts.build_surface("functions", INSTRUCTIONS, composition, [gateway_tools, tools, fetch])
+    return surface_parts.build_surface("functions", INSTRUCTIONS, (), composition, [gateway_tools, tools, fetch])

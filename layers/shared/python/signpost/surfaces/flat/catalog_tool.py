@@ -4,11 +4,14 @@ lists."""
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from signpost.mcp import results
+from signpost.mcp.messages import encode
+from signpost.mcp.pages import PAGE_SIZE, find_position, take_fitting
 from signpost.mcp.providers import HiddenPromptProvider, HiddenResourceProvider
 from signpost.mcp.revisions import MODERN_VERSIONS, ProtocolRevision
 from signpost.mcp.surface import Surface
-from signpost.mcp.tools import hidden_tools_of, portable_spellings
+from signpost.mcp.tool_names import hidden_tools_of
 from signpost.model import Call, CallToolResult, Json, JsonObject, Tool
+from signpost.signing.seals import Sealer
 
 NEWEST = ProtocolRevision(MODERN_VERSIONS[0], is_modern=True)
 """Entries are data of an answer: they have one form in all protocol revisions."""
@@ -16,6 +19,10 @@ ALL = "all"
 SECTIONS = ("tools", "prompts", "resources", "resource_templates")
 SEARCHED = ("name", "description", "uri", "uriTemplate")
 """The members of an entry in which `query` is searched."""
+INVALID_CURSOR = (
+    "This cursor is not valid for you and these arguments. Call this tool with the arguments of the first page, or "
+    "without a cursor."
+)
 _ENTRIES: JsonObject = {"type": "array", "items": {"type": "object"}}
 
 CATALOG = Tool(
@@ -23,7 +30,8 @@ CATALOG = Tool(
     title="Catalog",
     description=(
         "Shows all tools, prompts, resources and resource templates with their schemas, including those that lists "
-        "leave out (`hidden` is true). All of them can be used by name."
+        "leave out (`hidden` is true). All of them can be used by name. A long catalog comes in pages: call it again "
+        "with the same arguments and `nextCursor` as `cursor`."
     ),
     input_schema={
         "type": "object",
@@ -36,10 +44,14 @@ CATALOG = Tool(
                 "default": True,
                 "description": "False leaves out hidden entries.",
             },
+            "cursor": {"type": "string", "description": "The nextCursor of the answer before, for the next page."},
         },
         "additionalProperties": False,
     },
-    output_schema={"type": "object", "properties": dict.fromkeys(SECTIONS, _ENTRIES)},
+    output_schema={
+        "type": "object",
+        "properties": {**dict.fromkeys(SECTIONS, _ENTRIES), "nextCursor": {"type": "string"}},
+    },
     annotations={"readOnlyHint": True, "idempotentHint": True, "openWorldHint": False},
 )
 
@@ -47,8 +59,10 @@ CATALOG = Tool(
 class CatalogTool:
     """The provider of the hidden tool `catalog` of a surface, which the catalog lists, too."""
 
-    def __init__(self, surface: Surface) -> None:
+    def __init__(self, surface: Surface, sealer: Sealer) -> None:
         self._surface = surface
+        self._sealer = sealer
+        self._purpose = f"catalog:{surface.name}"
         self._sections: Mapping[str, Callable[[Call], Iterable[JsonObject]]] = {
             "tools": self._tools,
             "prompts": self._prompts,
@@ -70,13 +84,32 @@ class CatalogTool:
 
     def call_tool(self, tool: Tool, arguments: JsonObject, call: Call) -> CallToolResult:
         del tool  # there is only one
-        section = arguments.get("type", ALL)
-        sections: Mapping[str, Sequence[JsonObject]] = {
-            name: [entry for entry in entries(call) if _is_wanted(entry, arguments)]
-            for name, entries in self._sections.items()
-            if section in (name, ALL)
+        wanted = [name for name in SECTIONS if arguments.get("type", ALL) in (name, ALL)]
+        entries = [
+            (name, entry) for name in wanted for entry in self._sections[name](call) if _is_wanted(entry, arguments)
+        ]
+        start = self._find_start(entries, arguments, call)
+        if start is None:
+            return CallToolResult([{"type": "text", "text": INVALID_CURSOR}], is_error=True)
+        end = start + len(take_fitting(encode(entry) for _, entry in entries[start : start + PAGE_SIZE]))
+        page: dict[str, Json] = {
+            name: [entry for section, entry in entries[start:end] if section == name] for name in wanted
         }
-        return CallToolResult((), sections)
+        if end < len(entries):
+            position: JsonObject = {"after": _key_of(entries[end - 1]), "position": end, "of": _filter_of(arguments)}
+            page["nextCursor"] = self._sealer.seal(self._purpose, position, call.principal)
+        return CallToolResult((), page)
+
+    def _find_start(self, entries: Sequence[tuple[str, JsonObject]], arguments: JsonObject, call: Call) -> int | None:
+        """Return the index at which the page begins; None if the cursor is not of this caller and these arguments."""
+        cursor = arguments.get("cursor")
+        if cursor is None:
+            return 0
+        match self._sealer.open(self._purpose, str(cursor), call.principal):
+            case {"after": str(after), "position": int(position), "of": of} if of == _filter_of(arguments):
+                return find_position([_key_of(entry) for entry in entries], after, position)
+            case _:
+                return None
 
     def _tools(self, call: Call) -> Iterable[JsonObject]:
         providers = (*self._surface.tools, self)
@@ -86,9 +119,8 @@ class CatalogTool:
             for is_hidden, tools in ((False, provider.tools(call)), (True, hidden_tools_of(provider, call)))
             for tool in tools
         }
-        spelled = portable_spellings(providers, call) if call.portable_names else dict[str, str]()
         for name, (tool, is_hidden) in sorted(found.items()):
-            entry = _entry(results.build_tool_entry(tool, spelled.get(name, name), NEWEST), is_hidden=is_hidden)
+            entry = _entry(results.build_tool_entry(tool, call.spell_tool(name), NEWEST), is_hidden=is_hidden)
             category = tool.meta.get("category")
             yield entry if category is None else {**entry, "category": category}
 
@@ -106,6 +138,15 @@ class CatalogTool:
         for provider in self._surface.resources:
             hidden = provider.hidden_resource_templates(call) if isinstance(provider, HiddenResourceProvider) else ()
             yield from _entries(provider.resource_templates(call), hidden, results.build_template_entry)
+
+
+def _key_of(entry: tuple[str, JsonObject]) -> str:
+    section, fields = entry
+    return f"{section}:{fields.get('uri', fields.get('uriTemplate', fields.get('name')))}"
+
+
+def _filter_of(arguments: JsonObject) -> JsonObject:
+    return {name: value for name, value in arguments.items() if name != "cursor"}
 
 
 def _entries[Listed](

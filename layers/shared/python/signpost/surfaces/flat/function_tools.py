@@ -5,28 +5,35 @@ from collections.abc import Mapping, Sequence
 from signpost.caches import DerivedCache
 from signpost.calling.function_access import FunctionAccess
 from signpost.calling.function_schemas import GENERIC, client_schema, skill_arguments
+from signpost.calling.runtime_settings import is_declared_long
 from signpost.calling.skill_names import SKILL_TOOL_PREFIX
 from signpost.catalogue.callable_skills import CallableSkill, CallableSkills, SkillSet, tool_name_of
 from signpost.model import Call, CallToolResult, InputRequired, JsonObject, Principal, Tool, as_object
 from signpost.policy.access import Access
 from signpost.records import dataclass
 from signpost.surfaces.function_calls import FunctionCalls, tool_of
+from signpost.surfaces.gateway.tool_specs import RUN_TOOLS
+from signpost.workflow.titles import WORKFLOW_TOOL
 
 INSTRUCTIONS = (
     "A tool `skill:<name>` runs a skill. A tool `workflow:<title>` starts a workflow and answers with the state of the "
-    "run and `links`: each names the tool to call next (`method`) and its arguments (`args`). Those tools can be "
-    "called here although tools/list does not show them, workflow.get and workflow.submit among them. "
+    "run and `links`: each names the tool to call next (`method`) and its arguments (`args`). Where there are "
+    "workflows, workflow.get, workflow.submit and workflow.explain are listed; any other tool that a link names can be "
+    "called here although tools/list does not show it. "
     "A skill that takes longer than a call can wait answers with a run too: read that run, do not call the skill "
     "again. The tool `catalog` shows all tools, prompts and resources, including hidden ones. "
     "Documents at iii:// URIs say when and how to use skills: begin with iii://skills, by skill__fetch or as a "
     "resource."
 )
+MENTIONS = (SKILL_TOOL_PREFIX, WORKFLOW_TOOL, *(tool.name for tool in RUN_TOOLS), "catalog", "skill__fetch")
+"""The tools that the instructions name, and the prefixes of names."""
 
 
 @dataclass(frozen=True, slots=True)
 class _SkillToolSet:
     listed: Sequence[Tool]
     hidden: Sequence[Tool]
+    has_long_calls: bool
 
 
 class SkillTools:
@@ -44,6 +51,10 @@ class SkillTools:
 
     def hidden_tools(self, call: Call) -> Sequence[Tool]:
         return self._tools_for(call.principal).hidden
+
+    def has_long_calls(self, call: Call) -> bool:
+        """Tell whether the author of a skill, listed or hidden, declared that its calls become runs."""
+        return self._tools_for(call.principal).has_long_calls
 
     def tool(self, name: str, call: Call) -> Tool | None:
         """Find a tool by name. Only the function list knows which function has the name."""
@@ -68,7 +79,8 @@ class SkillTools:
             listed, hidden = (
                 [tools[skill.name] for skill in part if skill.name in tools] for part in (skills.listed, skills.hidden)
             )
-            return _SkillToolSet(listed, hidden)
+            has_long_calls = any(is_declared_long(skill.hosted) for skill in skills.by_name.values())
+            return _SkillToolSet(listed, hidden, has_long_calls)
 
         return self._tool_sets.get((principal.tenant, self._access.of(principal)), skills, build_set)
 

@@ -6,13 +6,14 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from signpost.caches import DerivedCache
-from signpost.catalogue.cache import WORKFLOW_TOOL, CachedCatalogue
+from signpost.catalogue.cache import CachedCatalogue
 from signpost.catalogue.catalogue_access import CatalogueAccess
 from signpost.model import Call, CallToolResult, CatalogueItem, Json, JsonObject, Tool, as_object
 from signpost.policy.access import Access
 from signpost.records import dataclass
 from signpost.surfaces.function_calls import client_schema, text_block
 from signpost.surfaces.gateway.tool_specs import START, ToolRunner
+from signpost.workflow.titles import WORKFLOW_TOOL
 
 if TYPE_CHECKING:
     from signpost.workflow.ports import DefinitionSource
@@ -72,7 +73,8 @@ class WorkflowTools:
         start_arguments: dict[str, Json] = {"definitionId": name, "input": arguments}
         if call.client.token is not None:
             start_arguments["clientToken"] = call.client.token
-        return add_failure_text(self._workflow_runner().run(START, start_arguments, call), tool.title or tool.name)
+        started = self._workflow_runner().run(START, start_arguments, call)
+        return add_failure_text(started, tool.title or call.spell_tool(tool.name))
 
     def _tools_for(self, call: Call) -> _WorkflowToolSet:
         tenant = call.principal.tenant
@@ -140,6 +142,8 @@ def _describe_run(answer: JsonObject, fault: JsonObject, title: str) -> str:
         step = fault.get("attemptedTransition", fault.get("transition"))
         failed = "failed" if step is None else f"failed at {step}"
         return f"The run {answer['workflowId']} of {title} {failed} and is in the state {answer['state']}: "
+    if fault.get("code") == "ALREADY_STARTED":
+        return ""  # the link leads to another run, which the message names
     links = answer.get("links")
     ids = (
         [as_object(as_object(link).get("args")).get("workflowId") for link in links] if isinstance(links, list) else []

@@ -10,7 +10,7 @@ from signpost.caches import DerivedCache
 from signpost.calling.function_access import FunctionAccess
 from signpost.calling.function_schemas import client_schema
 from signpost.calling.lookup import FunctionList, FunctionView
-from signpost.calling.runtime_settings import placement_of
+from signpost.calling.runtime_settings import is_declared_long, placement_of
 from signpost.catalogue.exposure import is_never_a_tool, is_tool
 from signpost.contract import HostedFunction
 from signpost.model import Call, CallToolResult, InputRequired, JsonObject, Tool
@@ -20,8 +20,8 @@ from signpost.surfaces.function_calls import FunctionCalls, tool_of
 
 INSTRUCTIONS = (
     "Every tool here is a function; `__` in its name stands for `::` in its id. "
-    "A function that takes longer than a call can wait answers with a run and the tool that reads the run, which can "
-    "be called here although tools/list does not show it: call that tool, do not call the function again. "
+    "A function that takes longer than a call can wait answers with a run and the tool that reads the run: call that "
+    "tool, do not call the function again. It can be called even where tools/list does not show it. "
     "Documents at iii:// URIs say when and how to use functions: begin with iii://skills, by skill__fetch or as a "
     "resource."
 )
@@ -31,6 +31,7 @@ INSTRUCTIONS = (
 class _FunctionToolSet:
     listed: Sequence[Tool]
     hidden: Sequence[Tool]
+    has_long_calls: bool
 
 
 class FunctionTools:
@@ -47,6 +48,10 @@ class FunctionTools:
 
     def hidden_tools(self, call: Call) -> Sequence[Tool]:
         return self._tools_for(call).hidden
+
+    def has_long_calls(self, call: Call) -> bool:
+        """Tell whether the author of a tool, listed or hidden, declared that its calls become runs."""
+        return self._tools_for(call).has_long_calls
 
     def tool(self, name: str, call: Call) -> Tool | None:
         """Find a tool by name. Reads the state of that one function, which the call needs anyway."""
@@ -96,6 +101,7 @@ def _build_tool_set(functions: FunctionList, shows: Callable[[str], bool]) -> _F
     return _FunctionToolSet(
         listed=[_build_tool(hosted) for hosted in visible if hosted.function not in hidden],
         hidden=[_build_tool(hosted) for hosted in visible if hosted.function in hidden],
+        has_long_calls=any(map(is_declared_long, visible)),
     )
 
 

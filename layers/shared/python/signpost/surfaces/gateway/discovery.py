@@ -68,16 +68,14 @@ class Discovery:
     def _home(self, arguments: JsonObject, call: Call) -> CallToolResult:
         after = self._position(arguments.get("cursor"), call)
         if after is None:
-            return build_error(
-                "INPUT_SCHEMA_VIOLATION", "This cursor is not valid for you. Call gateway.home without a cursor."
-            )
+            return build_error("INPUT_SCHEMA_VIOLATION", "This cursor is not valid for you. Follow the `home` link.")
         items = self.lists.startable(call.principal).items
         return build_result(self._page([found for found in items if (found.item.id, found.item.kind) > after], call))
 
     def _position(self, cursor: Json, call: Call) -> ItemKey | None:
         """Return the id and the kind after which the page begins, so that a publication between two pages disturbs
         neither."""
-        if cursor is None:
+        if cursor in (None, ""):  # some hosts cannot send an empty object
             return "", ""
         after = self._sealer.open(CURSOR, cursor, call.principal) if isinstance(cursor, str) else None
         match after:
@@ -181,5 +179,5 @@ class Discovery:
         self.lists.report_missing(call.principal, name)
         known = {item_id for kind, item_id in self.lists.everything(call).by_key if kind in kinds}
         close = suggest_name(name, sorted(known))
-        advice = f"Did you mean {close}?" if close else "Find items with gateway.search."
+        advice = f"Did you mean {close}?" if close else "Follow the `search` link to find items."
         return build_error("NOT_FOUND", f"There is no item with the id {name}. {advice}", describe_links(close))

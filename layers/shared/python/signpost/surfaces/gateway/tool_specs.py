@@ -1,5 +1,6 @@
 """The seven tools of /mcp as clients see them. The modules that run them are imported when one is called."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
@@ -10,7 +11,6 @@ INSTRUCTIONS = (
     "Signpost is a gateway to skills and other capabilities, to governed workflows, and to the documents that explain "
     "them. Every answer carries `links`: each names the tool to call next (`method`) and its arguments (`args`). "
     "Follow links instead of guessing names. "
-    "If your tool names have `_` in the place of `.`, so has each `method`. "
     "1. Find: gateway.search with a few words of the task, or gateway.home for all that can be started; "
     "gateway.describe shows the input of an item. Documents at iii:// URIs say when and how to use skills: a `read` or "
     "`doc` link names resources/read, a method of MCP that takes `args` as its params, or the tool skill__fetch, which "
@@ -27,6 +27,8 @@ INSTRUCTIONS = (
 PAGE = 200
 """The most items of the catalogue in one answer."""
 LONGEST_NAME = 1000
+_POSSIBLE_RUN = re.compile(r"wf_[A-Za-z0-9]{1,64}")
+"""The ids that a run can have. An error links to no other."""
 WORKFLOW, CAPABILITY, CONNECTION = "workflow", "capability", "connection"
 DOCUMENT, PROMPT, RESOURCE = "document", "prompt", "resource"
 CONTENT_KINDS = (DOCUMENT, PROMPT, RESOURCE)
@@ -105,7 +107,8 @@ HOME = Tool(
         "Call it first, without arguments. A long catalogue comes in pages: follow the `next` link. Other links lead "
         "to the lists of documents, prompts and resources."
     ),
-    input_schema=_closed_object(cursor={"type": "string", "description": "The cursor of the `next` link."}),
+    # Open: hosts that cannot send an empty object send an argument of their own.
+    input_schema=_open_object([], cursor={"type": "string", "description": "The cursor of the `next` link."}),
     output_schema=_open_object(items={"type": "array", "items": _ITEM}, nextCursor=_TEXT, links=_LINKS, error=_ERROR),
     annotations=_READ_ONLY,
 )
@@ -142,6 +145,7 @@ DESCRIBE = Tool(
     ),
     output_schema=_open_object([], **_ITEM_PROPERTIES, error=_ERROR),
     annotations=_READ_ONLY,
+    mentions=(HOME.name, SEARCH.name),
 )
 START = Tool(
     name="workflow.start",
@@ -165,6 +169,7 @@ START = Tool(
         },
     ),
     output_schema=_INSTANCE_ANSWER,
+    mentions=(DESCRIBE.name,),
 )
 GET = Tool(
     name="workflow.get",
@@ -202,6 +207,10 @@ DISCOVERY_TOOLS = (HOME, SEARCH, DESCRIBE)
 WORKFLOW_TOOLS = (START, GET, SUBMIT, EXPLAIN)
 GATEWAY_TOOLS = (*DISCOVERY_TOOLS, *WORKFLOW_TOOLS)
 """In the order in which they are listed."""
+RUN_TOOLS = (EXPLAIN, GET, SUBMIT)
+"""The tools that continue a run, by name. Surfaces that hand out runs list them: some hosts call listed tools only."""
+MENTIONS = tuple(tool.name for tool in GATEWAY_TOOLS)
+"""The tools that instructions name."""
 
 
 class ToolRunner(Protocol):
@@ -211,26 +220,29 @@ class ToolRunner(Protocol):
 
 
 class GatewayTools:
-    """The provider of the gateway tools: callable on every surface that has it, and listed on some."""
+    """The provider of the gateway tools: callable on every surface that has it. `list_for` chooses the listed ones."""
 
     def __init__(
-        self, *, discovery: Callable[[], ToolRunner], workflow_runner: Callable[[], ToolRunner], listed: bool
+        self,
+        *,
+        discovery: Callable[[], ToolRunner],
+        workflow_runner: Callable[[], ToolRunner],
+        list_for: Callable[[Call], Sequence[Tool]],
     ) -> None:
         self._discovery = discovery
         self._workflow_runner = workflow_runner
-        self._listed = listed
+        self._list_for = list_for
         self._by_name = {tool.name: tool for tool in GATEWAY_TOOLS}
 
     def tools(self, call: Call) -> Sequence[Tool]:
-        del call  # all callers have the same tools; answers depend on the caller
-        return GATEWAY_TOOLS if self._listed else ()
+        return self._list_for(call)
 
     def hidden_tools(self, call: Call) -> Sequence[Tool]:
-        del call
-        return () if self._listed else GATEWAY_TOOLS
+        listed = self._list_for(call)
+        return [tool for tool in GATEWAY_TOOLS if tool not in listed]
 
     def tool(self, name: str, call: Call) -> Tool | None:
-        del call
+        del call  # all callers have the same tools; answers depend on the caller
         return self._by_name.get(name)
 
     def call_tool(self, tool: Tool, arguments: JsonObject, call: Call) -> CallToolResult:
@@ -240,7 +252,7 @@ class GatewayTools:
     def format_refusal(self, arguments: JsonObject, message: str) -> CallToolResult:
         """Return the refusal of arguments that violate the schema, in the form of every other error."""
         workflow_id = arguments.get("workflowId")
-        if isinstance(workflow_id, str) and len(workflow_id) <= LONGEST_NAME:
+        if isinstance(workflow_id, str) and _POSSIBLE_RUN.fullmatch(workflow_id):
             return build_error("INPUT_SCHEMA_VIOLATION", message, [self_link(workflow_id)])
         return build_error("INPUT_SCHEMA_VIOLATION", message)
 
@@ -255,7 +267,7 @@ def self_link(workflow_id: str) -> JsonObject:
 
 def build_result(structured: JsonObject, *, is_error: bool = False) -> CallToolResult:
     """Build a structured result; the MCP layer adds its text."""
-    return CallToolResult((), structured, is_error=is_error)
+    return CallToolResult((), structured, is_error=is_error, has_links=True)
 
 
 def build_error(

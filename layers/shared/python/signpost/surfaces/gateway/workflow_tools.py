@@ -134,4 +134,5 @@ def _run_request(
 
 
 def _declined_result(found: WorkflowRefusal) -> CallToolResult:
-    return build_error(found.code, found.message, describe_links(found.about))
+    run_links = () if found.run is None else (self_link(found.run),)
+    return build_error(found.code, found.message, [*run_links, *describe_links(found.about)])

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from signpost.model import JsonObject
 from signpost.records import dataclass
 from signpost.schema.defaults import fill_defaults
+from signpost.schema.nulls import leave_out_nulls
 from signpost.schema.validation import Validators
 from signpost.workflow import audit_events
 from signpost.workflow.definition import Definition, State, Transition
@@ -80,7 +81,7 @@ def _check_submission(
     if record := _find_principal_rejection(transition, instance.guard_input(submission.principal, {})):
         return Admission(_build_guard_refusal(transition), submission.arguments, (record,))
     schema = arguments_schema_of(definition, transition)
-    arguments = fill_object_defaults(schema, submission.arguments)
+    arguments = complete_fields(validators, schema, submission.arguments)
     if refusal := find_schema_refusal(validators, schema, transition.name, arguments):
         return Admission(refusal, arguments)
     records = _evaluate_guards(transition, instance.guard_input(submission.principal, arguments))
@@ -101,7 +102,7 @@ def find_schema_refusal(
     if violation is None:
         return None
     place = f"`{violation.field}`" if violation.field else "the arguments"
-    message = f"{place} did not satisfy the schema of {transition}: {violation.message}."
+    message = f"{place} did not satisfy the schema of {transition}: {violation.sentence}"
     return Refusal("INPUT_SCHEMA_VIOLATION", message, transition)
 
 
@@ -147,7 +148,9 @@ def build_rejection_record(refusal: Refusal, instance: Instance) -> AuditRecord:
     )
 
 
-def fill_object_defaults(schema: JsonObject, fields: JsonObject) -> JsonObject:
-    """Return the object with the defaults of the schema."""
-    value = fill_defaults(schema, fields)
-    return value if isinstance(value, Mapping) else fields
+def complete_fields(validators: Validators, schema: JsonObject, fields: JsonObject) -> JsonObject:
+    """Return the fields of a caller as they are used: without null for optional ones, and with the defaults of the
+    schema."""
+    present = leave_out_nulls(validators, schema, fields)
+    value = fill_defaults(schema, present)
+    return value if isinstance(value, Mapping) else present

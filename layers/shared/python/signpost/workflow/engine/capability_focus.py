@@ -8,7 +8,7 @@ from signpost.model import PROXY_WORKFLOW, Json, JsonObject, Principal, as_objec
 from signpost.schema.validation import Validators
 from signpost.workflow.definition import Definition, Transition
 from signpost.workflow.engine.actors import may_take
-from signpost.workflow.engine.admission import fill_object_defaults
+from signpost.workflow.engine.admission import complete_fields
 from signpost.workflow.engine.argument_schemas import arguments_schema_of
 from signpost.workflow.engine.steps import Submission
 from signpost.workflow.instance import Instance
@@ -87,7 +87,7 @@ def build_first_submission(
         return None
     schema = arguments_schema_of(proxy, transition)
     arguments = _arguments_of(schema, instance.input)
-    if validators.find_violation(schema, fill_object_defaults(schema, arguments)) is not None:
+    if validators.find_violation(schema, complete_fields(validators, schema, arguments)) is not None:
         return None
     return Submission(instance.version, transition.name, arguments, principal)
 

@@ -19,7 +19,7 @@ from signpost.workflow.engine.admission import (
     build_busy_refusal,
     build_rejection_record,
     build_stale_refusal,
-    fill_object_defaults,
+    complete_fields,
 )
 from signpost.workflow.engine.argument_schemas import ANY_ARGUMENTS, input_schema_of
 from signpost.workflow.engine.capability_focus import (
@@ -43,6 +43,7 @@ from signpost.workflow.running.step_writer import StepContext, StepWriter
 
 if TYPE_CHECKING:
     from signpost.ports import Clock, Ids
+    from signpost.schema.validation import Validators
     from signpost.workflow.ports import DefinitionSource, InstanceStore
 
 _WORKFLOW_ID = re.compile(r"wf_[A-Za-z0-9]{1,64}")
@@ -62,6 +63,8 @@ class WorkflowRefusal:
     message: str
     about: str | None = None
     """A name to look at instead: the one that was probably meant, or the one that could not be started this way."""
+    run: str | None = None
+    """The instance to look at instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,17 +104,24 @@ def _build_late_refusal(instance: Instance, submission: Submission, now: float) 
     return Refusal("STALE_WORKFLOW_VERSION", message, submission.transition, retry_after_ms=WRITE_RETRY_AFTER_MS)
 
 
-def _find_other_start(loaded: LoadedInstance, request: StartRequest) -> str | None:
+def _find_other_start(validators: "Validators", loaded: LoadedInstance, request: StartRequest) -> str | None:
     """Describe the start that has taken the id of this request; None if it was the same. Without a client token the id
     was chosen for one start, whose input is the same each time."""
     instance, schema = loaded.instance, loaded.definition.input_schema
     started = start_target_of(instance.definition_id, instance.input)
     if started != start_target_of(request.definition_id, request.input):
         return started
-    complete = request.input if schema is None else fill_object_defaults(schema, request.input)
+    complete = request.input if schema is None else complete_fields(validators, schema, request.input)
     if request.client_token is None or is_same(complete, instance.input):
         return None
     return f"{started} with another input"
+
+
+def _find_subject(request: StartRequest) -> str | None:
+    """Return the name that a request is about: a capability or a workflow; None for the workflow of all capabilities,
+    which no list shows."""
+    name = start_target_of(request.definition_id, request.input)
+    return None if name == PROXY_WORKFLOW else name
 
 
 class Workflows:
@@ -177,7 +187,7 @@ class Workflows:
             return self._answer_repeated_start(new_instance.workflow_id, request, principal)
         if not written.is_kept and written.step.refusal is not None:
             # The `onEnter` of the initial state failed: there is no instance that could be continued.
-            return WorkflowRefusal("EXECUTOR_FAILED", written.step.refusal.message, request.definition_id)
+            return WorkflowRefusal("EXECUTOR_FAILED", written.step.refusal.message, _find_subject(request))
         return StepResult(definition, written.step)
 
     def id_for(self, request: StartRequest, principal: Principal) -> str:
@@ -196,16 +206,14 @@ class Workflows:
         loaded = self.load_visible(workflow_id, principal)
         if isinstance(loaded, WorkflowRefusal):
             return loaded
-        started = _find_other_start(loaded, request)
+        started = _find_other_start(self._engine.validators, loaded, request)
         if started is None:
             return self.get(workflow_id, principal, self._clock.now())
         message = (
-            f"Your clientToken has already started {started}: the run {workflow_id}. Read that run with workflow.get, "
-            "or use another clientToken."
+            f"Your clientToken has already started {started}: the run {workflow_id}. Follow the `self` link to read "
+            "that run, or use another clientToken."
         )
-        return WorkflowRefusal(
-            "ALREADY_STARTED", message, None if request.definition_id == PROXY_WORKFLOW else request.definition_id
-        )
+        return WorkflowRefusal("ALREADY_STARTED", message, _find_subject(request), workflow_id)
 
     def get(self, workflow_id: str, principal: Principal, ends_at: float) -> StepResult | WorkflowRefusal:
         loaded = self.load_visible(workflow_id, principal)
@@ -363,19 +371,19 @@ class Workflows:
         schema = input_schema_of(definition)
         if request.parent is not None and definition.input_schema is None:
             schema = ANY_ARGUMENTS  # the author of the parent chose the input, no caller
-        complete = fill_object_defaults(schema, request.input)
+        complete = complete_fields(self._engine.validators, schema, request.input)
         violation = self._engine.validators.find_violation(schema, complete)
         if violation is None:
             return complete
         place = f"`{violation.field}`" if violation.field else "the input"
         return WorkflowRefusal(
             "INPUT_SCHEMA_VIOLATION",
-            f"{definition.id} was not started: {place} did not satisfy its input schema: {violation.message}.",
+            f"{definition.id} was not started: {place} did not satisfy its input schema: {violation.sentence}",
             definition.id,
         )
 
 
 def _build_not_found(kind: str, name: str, names: Iterable[str]) -> WorkflowRefusal:
     close = suggest_name(name, names)
-    advice = f"Did you mean {close}?" if close else "gateway.home lists the available ones."
+    advice = f"Did you mean {close}?" if close else "Follow the `home` link to see the available ones."
     return WorkflowRefusal("NOT_FOUND", f"There is no {kind} {name} that you can start. {advice}", close)

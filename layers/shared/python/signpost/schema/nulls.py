@@ -1,0 +1,36 @@
+"""Leaves out null where a schema does not take it: many hosts send null for each argument that a model leaves out."""
+
+from signpost.model import Json, JsonObject, as_object
+from signpost.schema.validation import SchemaRefusal, Validators
+
+_ROOT_KEYWORDS = ("$schema", "$defs", "definitions", "properties")
+"""The keywords of an object's schema to which references in the schemas of its members lead."""
+
+
+def leave_out_nulls(validators: Validators, schema: JsonObject, fields: JsonObject) -> JsonObject:
+    """Returns the fields without those that are null and optional, and whose schema does not take null.
+
+    Only the fields themselves count, and none of their members. A required field stays, so that it is refused by name;
+    so does a field that the schema does not declare.
+    """
+    required = schema.get("required")
+    needed = set(required) if isinstance(required, list | tuple) else set[Json]()
+    properties = as_object(schema.get("properties"))
+    left_out = {
+        name
+        for name, value in fields.items()
+        if value is None and name in properties and name not in needed and not _takes_null(validators, schema, name)
+    }
+    return {name: value for name, value in fields.items() if name not in left_out} if left_out else fields
+
+
+def _takes_null(validators: Validators, schema: JsonObject, name: str) -> bool:
+    member = as_object(schema["properties"])[name]
+    kind = as_object(member).get("type")
+    if isinstance(kind, str) and kind != "null":
+        return False
+    root = {keyword: schema[keyword] for keyword in _ROOT_KEYWORDS if keyword in schema}
+    try:
+        return validators.find_violation({**root, "allOf": [member]}, None) is None
+    except SchemaRefusal:
+        return True  # the validation of the whole refuses the schema

@@ -12,7 +12,7 @@ from signpost.mcp.request import McpRequest
 from signpost.mcp.results import DISCOVERY, LISTS, Freshness, Listing
 from signpost.mcp.revisions import LEGACY_VERSIONS, MODERN_VERSIONS, NEWEST_LEGACY_VERSION, ProtocolRevision
 from signpost.mcp.surface import SKILLS, Surface
-from signpost.mcp.tool_names import ToolNames
+from signpost.mcp.tool_names import ToolNames, spell_mentions
 from signpost.model import LOG_LEVELS, Call, InputRequired, Json, JsonObject, Prompt, as_object
 from signpost.records import dataclass
 
@@ -57,7 +57,7 @@ def _initialize(request: McpRequest) -> JsonObject | Rejection:
 
 def _spell_instructions(request: McpRequest) -> str:
     names, surface = ToolNames(request.surface.tools, request.call), request.surface
-    return names.spell_mentions(surface.instructions, surface.mentions)
+    return spell_mentions(surface.instructions, surface.mentions, names.spell)
 
 
 def _ping(_request: McpRequest) -> JsonObject | Rejection:

@@ -36,12 +36,6 @@ class ToolNames:
             return name
         return _spell_prefix(name) if name.endswith(":") else self.portable.get(name, name)
 
-    def spell_mentions(self, text: str, mentions: Iterable[str]) -> str:
-        """Respells tools in a text of the gateway that names them, and nothing of an author."""
-        for name in mentions if self._call.portable_names else ():
-            text = text.replace(name, self.spell(name))
-        return text
-
     def find(self, name: str) -> tuple[ToolProvider, Tool] | None:
         """Finds a tool by its canonical or portable name, with its provider."""
         for provider in self._providers:
@@ -53,6 +47,13 @@ class ToolNames:
 
     def listed(self) -> Sequence[Tool]:
         return [tool for provider in self._providers for tool in provider.tools(self._call)]
+
+
+def spell_mentions(text: str, mentions: Iterable[str], spell: Callable[[str], str]) -> str:
+    """Respells the tools that a text of the gateway names. No part of the text is an author's."""
+    for name in mentions:
+        text = text.replace(name, spell(name))
+    return text
 
 
 def spell_links(answer: JsonObject, spell: Callable[[str], str]) -> JsonObject:

@@ -4,7 +4,7 @@ from signpost.caches import BoundedCache
 from signpost.mcp import results
 from signpost.mcp.messages import encode
 from signpost.mcp.revisions import ProtocolRevision
-from signpost.mcp.tool_names import ToolNames
+from signpost.mcp.tool_names import ToolNames, spell_mentions
 from signpost.model import Tool
 
 CACHE_SIZE = 20_000
@@ -25,7 +25,7 @@ class ToolTexts:
         name = names.spell(tool.name)
         entry = self._texts.get((id(tool), name, revision.version))
         text = entry[1] if entry else self._keep(tool, name, revision)
-        return names.spell_mentions(text, tool.mentions) if tool.mentions else text
+        return spell_mentions(text, tool.mentions, names.spell) if tool.mentions else text
 
     def _keep(self, tool: Tool, name: str, revision: ProtocolRevision) -> str:
         text = encode(results.build_tool_entry(tool, name, revision))

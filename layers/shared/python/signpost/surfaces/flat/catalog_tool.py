@@ -1,6 +1,7 @@
 """The catalog: a tool that shows everything that its caller can use on a surface, listed or hidden, in the form of
 lists."""
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from signpost.mcp import results
@@ -9,7 +10,7 @@ from signpost.mcp.pages import PAGE_SIZE, find_position, take_fitting
 from signpost.mcp.providers import HiddenPromptProvider, HiddenResourceProvider
 from signpost.mcp.revisions import MODERN_VERSIONS, ProtocolRevision
 from signpost.mcp.surface import Surface
-from signpost.mcp.tool_names import hidden_tools_of
+from signpost.mcp.tool_names import hidden_tools_of, spell_mentions
 from signpost.model import Call, CallToolResult, Json, JsonObject, Tool
 from signpost.signing.seals import Sealer
 
@@ -120,7 +121,7 @@ class CatalogTool:
             for tool in tools
         }
         for name, (tool, is_hidden) in sorted(found.items()):
-            entry = _entry(results.build_tool_entry(tool, call.spell_tool(name), NEWEST), is_hidden=is_hidden)
+            entry = _entry(_tool_entry(tool, call.spell_tool(name), call), is_hidden=is_hidden)
             category = tool.meta.get("category")
             yield entry if category is None else {**entry, "category": category}
 
@@ -138,6 +139,11 @@ class CatalogTool:
         for provider in self._surface.resources:
             hidden = provider.hidden_resource_templates(call) if isinstance(provider, HiddenResourceProvider) else ()
             yield from _entries(provider.resource_templates(call), hidden, results.build_template_entry)
+
+
+def _tool_entry(tool: Tool, name: str, call: Call) -> JsonObject:
+    entry = results.build_tool_entry(tool, name, NEWEST)
+    return json.loads(spell_mentions(encode(entry), tool.mentions, call.spell_tool)) if tool.mentions else entry
 
 
 def _key_of(entry: tuple[str, JsonObject]) -> str:

@@ -224,6 +224,11 @@ class Completion:
 
 PROXY_WORKFLOW = "proxy_default"
 """The workflow that has every capability as a transition."""
+RUN_ID_PREFIX, REQUEST_ID_PREFIX = "wf_", "hr_"
+"""The prefixes of the ids of runs and of approval requests."""
+WAITING_FOR = ("agent", "human", "executor", "retry", "workflow", "chain", "in_doubt")
+"""What runs wait for: a caller or a person takes a transition; a step is executed, repeated later, waits for another
+run, or is followed by automatic ones; or a principal with the permission resolves a step in doubt."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,12 @@ class Timestamps(Protocol):
         ...
 
 
+class TimeFormat(Protocol):
+    def text_of(self, at: float) -> str:
+        """Write a time in UTC by RFC 3339, to the second."""
+        ...
+
+
 class Ids(Protocol):
     def new(self) -> str:
         """A new random id of letters and digits."""

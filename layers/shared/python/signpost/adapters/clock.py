@@ -9,6 +9,11 @@ class SystemClock:
         return time.time()
 
 
+class UtcTimeFormat:
+    def text_of(self, at: float) -> str:
+        return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
 class SystemTimestamps:
     def now(self) -> str:
         return datetime.now(UTC).isoformat(timespec="microseconds")

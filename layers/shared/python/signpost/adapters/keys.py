@@ -161,6 +161,19 @@ def open_request(tenant: str, request_id: str) -> RowKey:
     return _row_key(open_requests_of(tenant), request_id)
 
 
+def runs_of(tenant: str, starter: str | None) -> str:
+    """Return the partition of the list of runs of a tenant, or of those of one starter."""
+    return f"tenant#{tenant}#runs{f'#{starter}' if starter is not None else ''}"
+
+
+def run_position(started_at: float, workflow_id: str) -> str:
+    return f"{started_at:017.6f}#{workflow_id}"
+
+
+def listed_run(tenant: str, starter: str | None, position: str) -> RowKey:
+    return _row_key(runs_of(tenant, starter), position)
+
+
 def history(version: int) -> str:
     """Build the key with leading zeros, so that keys sort like the numbers."""
     return f"{HISTORY}{version:010}"

@@ -16,6 +16,7 @@ from signpost.policy.access import Access
 from signpost.workflow.definition import Definition, parse_published_definition
 from signpost.workflow.engine.capability_focus import capabilities_of, join_capabilities, restrict_capabilities
 from signpost.workflow.ports import PublishedDefinition
+from signpost.workflow.run_summary import RunSummary
 from signpost.workflow.running import function_run
 
 if TYPE_CHECKING:
@@ -129,6 +130,18 @@ class CatalogueDefinitions:
             # Rules know a function by more names than a capability.
             return restrict_capabilities(definition, lambda _: self._functions.may_use(principal, run.function), kept)
         return restrict_capabilities(definition, lambda capability: _may_use_capability(access, capability), kept)
+
+    def may_find(self, principal: Principal, run: RunSummary) -> bool:
+        access = self._access.of(principal)
+        if access.is_open:
+            return True
+        if run.definition_id != PROXY_WORKFLOW:
+            tool = self._catalogue.load(principal.tenant).workflow_tools.get(run.definition_id)
+            return access.allows(policy_items.workflow_item(run.definition_id, *(() if tool is None else (tool,))))
+        called = function_run.parse_digest(run.digest)
+        if called is not None:
+            return self._functions.may_use(principal, called.function)
+        return not run.capability or _may_use_capability(access, run.capability)
 
     def _find(self, catalogue: CachedCatalogue, tenant: str, definition_id: str) -> PublishedDefinition | None:
         item = catalogue.startable_workflows.get(definition_id)

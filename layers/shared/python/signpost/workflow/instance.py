@@ -12,6 +12,7 @@ from signpost.workflow.definition import Definition
 from signpost.workflow.guards import GuardInput, Tally
 from signpost.workflow.hash_links import HashLink
 from signpost.workflow.paths import ValueSources
+from signpost.workflow.run_summary import RunSummary
 from signpost.workflow.wakes import Wake
 
 FIRST_VERSION = 1
@@ -395,6 +396,8 @@ class InstanceWrite:
     """The further fields of its row of the history: the state, and the digests of definition, context and input."""
     link: HashLink | None = None
     """Its link in the hash chain; None if it adds no row, or does not exclude other writes."""
+    summary: RunSummary | None = None
+    """What lists show of the instance from this write on; None to leave them as they are."""
 
 
 @dataclass(frozen=True, slots=True)

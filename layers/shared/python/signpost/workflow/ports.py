@@ -19,6 +19,7 @@ from signpost.workflow.instance import (
     WaitReason,
     WriteCondition,
 )
+from signpost.workflow.run_summary import RunSummary
 
 if TYPE_CHECKING:
     from signpost.workflow.wakes import QueuedWake, WakeMessage
@@ -50,9 +51,44 @@ class InstanceStore(Protocol):
         """Add events to the audit without changing the instance."""
         ...
 
-    def list_open_approvals(self, tenant: str) -> Sequence[OpenApproval]:
-        """Return the open approval requests, oldest first."""
+
+@dataclass(frozen=True, slots=True)
+class ListedRun:
+    """A run in a list of runs."""
+
+    position: str
+    """Its place in the list, which never changes: the time of its start, and its id."""
+    summary: RunSummary
+
+
+@dataclass(frozen=True, slots=True)
+class ListedRequest:
+    """An open approval request in the list of a tenant."""
+
+    position: str
+    approval: OpenApproval
+    summary: RunSummary | None
+    """The summary of its run; None if an earlier release wrote the row."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListPage[Entry]:
+    entries: Sequence[Entry]
+    is_last: bool
+    """Whether the list ends with this page."""
+
+
+class RunLists(Protocol):
+    """Lists the runs and the open approval requests of a tenant, newest first, by one query a page."""
+
+    def list_runs(self, tenant: str, starter: str | None, *, after: str, most: int) -> ListPage[ListedRun]:
+        """Return at most `most` runs behind a position, or from the newest on if it is empty. `starter` is the starter
+        key of a principal; None for the runs of all."""
         ...
+
+    def list_requests(self, tenant: str, *, after: str, most: int) -> ListPage[ListedRequest]: ...
+
+    def find_request(self, tenant: str, request_id: str) -> ListedRequest | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +132,11 @@ class DefinitionSource(Protocol):
     ) -> Definition:
         """Return the definition without the capabilities that policy denies. The denied capability of a move that is
         under way (`kept`) stays and is marked as denied."""
+        ...
+
+    def may_find(self, principal: Principal, run: RunSummary) -> bool:
+        """Return whether policy lets the principal find the workflow of a run, or the capability or function that it
+        was started for."""
         ...
 
 

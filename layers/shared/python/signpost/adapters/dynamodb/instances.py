@@ -15,6 +15,7 @@ from signpost.adapters.aws import code_of
 from signpost.adapters.dynamodb import rows
 from signpost.adapters.dynamodb.due import due_attributes, wake_attributes
 from signpost.adapters.dynamodb.rows import Attributes, Row
+from signpost.adapters.dynamodb.run_lists import build_request_row, build_run_rows
 from signpost.errors import Unavailable
 from signpost.workflow.hash_links import HashLink
 from signpost.workflow.instance import (
@@ -125,11 +126,9 @@ class DynamoInstanceStore:
                 rows.build_put(self._table, self._history_row(tenant, entry)),
             ]
         if (approval := serialization.find_open_approval(instance)) is not None:
-            row = {
-                **keys.open_request(tenant, approval.request.id),
-                "text": {"S": serialization.open_approval_text(approval)},
-            }
-            writes.append(rows.build_put(self._table, {**row, **rows.schema_attribute()}))
+            writes.append(rows.build_put(self._table, build_request_row(tenant, approval, entry.summary)))
+        if entry.summary is not None:
+            writes += [rows.build_put(self._table, row) for row in build_run_rows(tenant, entry.summary)]
         if entry.closed_request_id is not None:
             writes.append(rows.build_delete(self._table, keys.open_request(tenant, entry.closed_request_id)))
         if replacing is None:

@@ -48,6 +48,26 @@ def query_between(client: "DynamoDBClient", table: str, first: keys.RowKey, last
     return _query_pages(client, table, "pk = :pk AND sk BETWEEN :first AND :last", bounds)
 
 
+def query_page_before(
+    client: "DynamoDBClient", table: str, pk: str, before: str, most: int
+) -> tuple[Sequence[Row], bool]:
+    """Query at most `most` rows of a partition once, from the last sort key backwards, or from `before`, which is not
+    included. Return the rows and whether there are no others."""
+    condition, values = "pk = :pk", {":pk": {"S": pk}}
+    if before:
+        condition, values = f"{condition} AND sk < :before", {**values, ":before": {"S": before}}
+    page = call(
+        client.query,
+        TableName=table,
+        KeyConditionExpression=condition,
+        ExpressionAttributeValues=values,
+        ConsistentRead=True,
+        ScanIndexForward=False,
+        Limit=most,
+    )
+    return page["Items"], "LastEvaluatedKey" not in page
+
+
 def query_attribute(client: "DynamoDBClient", table: str, pk: str, attribute: str) -> Iterator[Row]:
     """Query the rows of a partition, by sort key, with only the sort key and one attribute.
 

@@ -1,10 +1,11 @@
 """The store of workflow instances, in memory."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from threading import Lock
 
+from signpost.adapters import keys
 from signpost.records import dataclass
 from signpost.workflow.hash_links import HashLink
 from signpost.workflow.instance import (
@@ -17,8 +18,10 @@ from signpost.workflow.instance import (
     OpenApproval,
     WriteCondition,
 )
+from signpost.workflow.run_summary import RunSummary, starter_key
 from signpost.workflow.running import serialization
 from signpost.workflow.running.linked_writes import hash_note
+from signpost.workflow.running.summaries import summary_text
 from signpost.workflow.running.verification import AuditRow, HistoryRow, RunRecord
 from signpost.workflow.wakes import Wake
 
@@ -100,8 +103,10 @@ class MemoryInstanceStore:
         """The tokens of all entries that were saved."""
         self._history: dict[_InstanceKey, list[_HistoryText]] = {}
         self._audit: dict[_InstanceKey, list[_AuditText]] = {}
-        self._open_approvals: dict[_InstanceKey, str] = {}
-        """The open approvals, by tenant and request."""
+        self._open_approvals: dict[_InstanceKey, tuple[str, str | None]] = {}
+        """The open approvals with the summaries of their runs, by tenant and request."""
+        self._runs: dict[tuple[str, str | None], dict[str, str]] = {}
+        """The summaries of runs by position, by tenant and starter; those of all starters under None."""
         self._due: dict[_InstanceKey, float] = {}
         self.wakes: list[tuple[str, Wake]] = []
         """All wakes, with their tenants. The code that handles a wake removes it."""
@@ -131,10 +136,29 @@ class MemoryInstanceStore:
                 self._history.setdefault(key, []).append(text)
             self._add_events(key, entry.events, entry.link)
             if (approval := serialization.find_open_approval(instance)) is not None:
-                self._open_approvals[tenant, approval.request.id] = serialization.open_approval_text(approval)
+                text = serialization.open_approval_text(approval)
+                summary = None if entry.summary is None else summary_text(entry.summary)
+                self._open_approvals[tenant, approval.request.id] = (text, summary)
             if entry.closed_request_id is not None:
                 self._open_approvals.pop((tenant, entry.closed_request_id), None)
+            if entry.summary is not None:
+                self._list_run(tenant, entry.summary)
             return True
+
+    def _list_run(self, tenant: str, summary: RunSummary) -> None:
+        position = keys.run_position(summary.started_at, summary.workflow_id)
+        for starter in (None, starter_key(summary.starter_issuer, summary.started_by)):
+            self._runs.setdefault((tenant, starter), {})[position] = summary_text(summary)
+
+    def run_summaries(self, tenant: str, starter: str | None) -> Mapping[str, str]:
+        """Return the summaries of a list of runs, by position."""
+        with self._lock:
+            return dict(self._runs.get((tenant, starter), {}))
+
+    def open_requests(self, tenant: str) -> Mapping[str, tuple[str, str | None]]:
+        """Return the open approval requests and the summaries of their runs, by the ids of the requests."""
+        with self._lock:
+            return {name: kept for (owner, name), kept in self._open_approvals.items() if owner == tenant}
 
     def hold(
         self, tenant: str, workflow_id: str, claim: Claim, *, replacing: WriteCondition, due_at: float | None
@@ -165,8 +189,7 @@ class MemoryInstanceStore:
             self._add_events((tenant, workflow_id), events)
 
     def list_open_approvals(self, tenant: str) -> Sequence[OpenApproval]:
-        texts = [text for (owner, _), text in self._open_approvals.items() if owner == tenant]
-        approvals = [serialization.open_approval_of(text) for text in texts]
+        approvals = [serialization.open_approval_of(text) for text, _ in self.open_requests(tenant).values()]
         return sorted(approvals, key=lambda approval: approval.request.asked_at)
 
     def history(self, tenant: str, workflow_id: str) -> Sequence[tuple[Sequence[Hop], Sequence[EvidenceItem]]]:

@@ -8,6 +8,7 @@ from signpost.workflow.engine.actors import may_take
 from signpost.workflow.engine.argument_schemas import NO_ARGUMENTS
 from signpost.workflow.guards import passes
 from signpost.workflow.instance import Claim, Instance, Job
+from signpost.workflow.run_summary import RunSummary
 
 RETRY, RESOLVE, CANCEL = "$retry", "$resolve", "$cancel"
 """Names that are submitted like transitions; no transition has such a name."""
@@ -76,7 +77,7 @@ def may_cancel(instance: Instance, principal: Principal) -> bool:
     return MAY_CANCEL in principal.permissions or is_starter(instance, principal)
 
 
-def is_starter(instance: Instance, principal: Principal) -> bool:
+def is_starter(instance: Instance | RunSummary, principal: Principal) -> bool:
     """Return whether the principal started it. The issuer counts: two issuers may give two people the same subject."""
     is_same_issuer = instance.starter_issuer in ("", principal.issuer)
     return is_same_issuer and principal.subject == instance.started_by

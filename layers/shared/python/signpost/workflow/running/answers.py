@@ -9,7 +9,6 @@ from signpost.workflow.definition import Definition, ExecutorSpec, State
 from signpost.workflow.engine.argument_schemas import arguments_schema_of, is_open
 from signpost.workflow.engine.capability_focus import narrow_links
 from signpost.workflow.engine.links import build_cancel_links, build_links, is_waiting_for_person, self_link
-from signpost.workflow.engine.permissions import is_starter, may_resolve
 from signpost.workflow.engine.steps import Refusal, Step
 from signpost.workflow.guards import Guard, guards_of, passes, reads_principal_only
 from signpost.workflow.instance import (
@@ -21,7 +20,7 @@ from signpost.workflow.instance import (
     child_id_of,
     is_over,
 )
-from signpost.workflow.running.function_run import parse_digest
+from signpost.workflow.running.function_run import is_hidden_run
 
 
 def build_answer(definition: Definition, step: Step, *, is_start: bool = False) -> JsonObject:
@@ -244,15 +243,14 @@ def _hide_secrets(value: Json) -> Json:
 
 def may_read(definition: Definition, instance: Instance, principal: Principal) -> bool:
     """Return whether the principal may see the instance: it has to pass the `readers` of the definition, if there are
-    any. A run that calls one function is between its starter and the function, and its id can be guessed: another
-    principal sees it only with the permission to resolve it."""
+    any. Another principal sees a run that calls one function only with the permission to resolve it."""
     return may_read_head(instance, principal) and _are_passed(definition.readers, instance, principal)
 
 
 def may_read_head(head: Instance, principal: Principal) -> bool:
     """Return whether nothing in the head alone hides the instance: neither that it calls one function, nor those of
     its kept `readers` that ask about the principal only. So a hidden instance is no more work than none at all."""
-    if parse_digest(head.digest) is not None and not (is_starter(head, principal) or may_resolve(principal)):
+    if is_hidden_run(head, principal):
         return False
     guards = [guard for guard in guards_of(head.readers) if reads_principal_only(guard)]
     return _are_passed(guards, head, principal)

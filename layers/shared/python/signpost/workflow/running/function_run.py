@@ -8,12 +8,15 @@ the definition, and so it never changes either.
 import re
 from dataclasses import replace
 
-from signpost.model import PROXY_WORKFLOW, JsonObject
+from signpost.model import PROXY_WORKFLOW, JsonObject, Principal
 from signpost.records import dataclass
 from signpost.workflow.definition import Definition, parse_published_definition
 from signpost.workflow.engine.capability_focus import ARGUMENTS, CAPABILITY
+from signpost.workflow.engine.permissions import is_starter, may_resolve
+from signpost.workflow.instance import Instance
 from signpost.workflow.ports import PublishedDefinition
 from signpost.workflow.proxy_default import READY, RESULT, document_of
+from signpost.workflow.run_summary import RunSummary
 
 _DIGEST = re.compile(r"call:(once|again):(\S+)(?: as (.+))?")
 ONCE, AGAIN = "once", "again"
@@ -65,6 +68,12 @@ def parse_digest(digest: str) -> FunctionRun | None:
     """Read the call from the text in the place of the digest; None for the digest of a published definition."""
     call = _DIGEST.fullmatch(digest)
     return None if call is None else FunctionRun(call[2], call[1] == AGAIN, call[3])
+
+
+def is_hidden_run(run: Instance | RunSummary, principal: Principal) -> bool:
+    """Return whether the run calls one function for another principal. Such a run is between its starter and the
+    function, and its id can be guessed: others see it only with the permission to resolve it."""
+    return parse_digest(run.digest) is not None and not (is_starter(run, principal) or may_resolve(principal))
 
 
 def definition_of(digest: str) -> Definition | None:

@@ -3,7 +3,7 @@ first, this starts over or refuses."""
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import field, replace
 from hashlib import sha256
@@ -34,7 +34,7 @@ from signpost.workflow.engine.capability_focus import (
 from signpost.workflow.engine.engine import Engine, NewInstance
 from signpost.workflow.engine.steps import CancelRequest, Refusal, StatusCheck, Step, Submission
 from signpost.workflow.expressions import is_same
-from signpost.workflow.instance import AuditEvent, Instance, OpenApproval, deadline_of, is_over
+from signpost.workflow.instance import AuditEvent, Instance, deadline_of, is_over
 from signpost.workflow.ports import PublishedDefinition
 from signpost.workflow.running import overrides
 from signpost.workflow.running.answers import may_read, may_read_head, passes_kept_readers
@@ -244,10 +244,6 @@ class Workflows:
         lists leave out is in it if it is the transition that the caller asks about."""
         definition = self._definitions.find_explained(principal, definition_id, transition)
         return self._build_unknown_definition(definition_id, principal) if definition is None else definition
-
-    def list_open_approvals(self, principal: Principal) -> Sequence[OpenApproval]:
-        """Return the approval requests of the tenant that people have not answered."""
-        return self._instances.list_open_approvals(principal.tenant)
 
     def load_visible(self, workflow_id: str, principal: Principal) -> LoadedInstance | WorkflowRefusal:
         is_an_id = _WORKFLOW_ID.fullmatch(workflow_id) is not None  # no other text can be the key of a row

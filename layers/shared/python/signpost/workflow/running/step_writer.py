@@ -50,6 +50,7 @@ from signpost.workflow.running.attempts import (
 )
 from signpost.workflow.running.linked_writes import link_write, order_times
 from signpost.workflow.running.resume import StepResumer
+from signpost.workflow.running.summaries import build_summary
 from signpost.workflow.wakes import Wake
 
 if TYPE_CHECKING:
@@ -308,6 +309,7 @@ class _StepRun:
             wakes=_build_wakes(definition, last, instance),
             due_at=due_at(definition, instance),
             token=self._writer.ids.new(),
+            summary=build_summary(definition, instance, self._clock.now()),
         )
         write = link_write(self._context.tenant, last, write, self._clock.now())
         condition = last.write_condition if last is not None else None

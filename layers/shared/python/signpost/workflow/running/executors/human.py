@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from signpost.model import JsonObject
+from signpost.model import REQUEST_ID_PREFIX, JsonObject
 from signpost.workflow.engine.steps import ExecutorFailure, ExecutorOutcome
 from signpost.workflow.instance import HUMAN_REQUEST, ApprovalRequest, EvidenceItem
 from signpost.workflow.ports import StepExecutor
@@ -12,6 +12,11 @@ if TYPE_CHECKING:
     from signpost.workflow.ports import StepAttempt
 
 DEFAULT_QUEUE = "default"
+
+
+def new_request_id(now: float, unique: str) -> str:
+    """Return an id that begins with the time in milliseconds: rows of requests are sorted by it, newest last."""
+    return f"{REQUEST_ID_PREFIX}{round(now * 1000):012x}{unique}"
 
 
 class HumanExecutor(StepExecutor):
@@ -30,7 +35,7 @@ class HumanExecutor(StepExecutor):
                 "permanent_error", "In a human executor, `queue` must be a text and `shows` a list of names."
             )
         request = ApprovalRequest(
-            id=f"hr_{self._ids.new()}",
+            id=new_request_id(now, self._ids.new()),
             queue=queue,
             asked_by=subject,
             asked_at=now,

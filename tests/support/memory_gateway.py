@@ -30,6 +30,7 @@ from signpost.adapters.memory import (
 from signpost.adapters.memory.deployment_lists import MemoryDeploymentLists
 from signpost.adapters.memory.instances import MemoryInstanceStore
 from signpost.adapters.memory.link import ExecutorHandler, MemoryLambdaTransport
+from signpost.adapters.memory.run_lists import MemoryRunLists
 from signpost.cli.keys import new_key, stored_key
 from signpost.entrypoints.http.front_door import FrontDoor
 from signpost.identity.api_keys import PresentedKey
@@ -176,6 +177,7 @@ class MemoryGateway:
             values=MemoryTextStore(),
             definitions=MemoryTextStore(),
             instances=lambda: self.instances,
+            run_lists=lambda: MemoryRunLists(self.instances),
             step_executors=lambda: self.step_executors,
             pause=lambda: self.clock.advance,
             lease_margin=self.settings.lease_margin,

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from signpost.adapters.memory import FunctionTable, MemoryContentStore, MemoryRevisionRows, MemoryTextStore
+from signpost.adapters.memory.run_lists import MemoryRunLists
 from signpost.catalogue.cache import CatalogueView
 from signpost.catalogue.snapshot import CatalogueSnapshot
 from signpost.cli import mcp, stack
@@ -76,6 +77,7 @@ class OperatorWorkflows:
         yield WorkflowReader(
             instances=self.world.instances,
             records=self.world.instances,
+            run_lists=MemoryRunLists(self.world.instances),
             definitions=self._texts,
             catalogue=view,
             clock=clock,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from signpost.cli import stack, terminal
 from signpost.cli.failure import CommandFailed
 from signpost.cli.runs import decision, outline, submission
+from signpost.model import RUN_ID_PREFIX
 from signpost.records import dataclass
 from signpost.spelling import suggest_name
 
@@ -17,29 +18,40 @@ if TYPE_CHECKING:
     from signpost.cli.runs.store import WorkflowReader
     from signpost.model import JsonObject
     from signpost.workflow.definition import Definition
-    from signpost.workflow.instance import ApprovalRequest, Instance, OpenApproval
+    from signpost.workflow.instance import Instance, OpenApproval
 
+EXPIRED = "expired"
+"""The member of a row that the table shows beside the time, and JSON leaves out."""
 HEADINGS = ("REQUEST", "QUEUE", "WORKFLOW", "ASKED BY", "ASKED AT", "UNTIL", "APPROVED BY")
-INSTANCE_ID_PREFIX = "wf_"
-"""The prefix of the ids of workflow instances; ids of approval requests do not have it."""
 ANSWER_DESCRIPTION = (
     "Shows the approval request and then, unless --yes is given, asks you to confirm. The answer applies only to the "
     "values that were shown: if the run has changed since, nothing is decided. The answer is sent as the person who is "
     "logged in with `signpost login --url` with the server's URL, or with the token in SIGNPOST_AUTHORIZATION. "
-    "Finding a request by its id needs AWS credentials. Without them, give --url and the id of the run, wf_…."
+    "Without AWS credentials, give --url with the server's URL."
+)
+LIST_DESCRIPTION = (
+    "With --url the command asks the server, as the person who is logged in with `signpost login --url` or as the "
+    "principal of the credential in SIGNPOST_AUTHORIZATION: it finds the requests that you may answer or have asked "
+    "for, and needs no AWS credentials. Without --url it reads all requests of a tenant from the stack, with AWS "
+    "credentials."
 )
 
 
 def register(commands: "Commands") -> None:
     parser = commands.add_parser("approvals", help="list, show and answer approval requests")
     actions = parser.add_subparsers(required=True, metavar="ACTION")
-    listing = actions.add_parser("list", help="list the open approval requests, oldest first")
+    listing = actions.add_parser(
+        "list", help="list the open approval requests, oldest first", description=LIST_DESCRIPTION
+    )
     listing.add_argument("--queue", help="only requests in this queue")
     listing.set_defaults(handler=_list)
-    showing = actions.add_parser("show", help="show the values to approve, the deadline and the transitions")
+    showing = actions.add_parser(
+        "show", help="show the values to approve, the deadline and the transitions", description=LIST_DESCRIPTION
+    )
     showing.set_defaults(handler=_show)
     for action in (listing, showing):
         action.add_argument("--json", action="store_true", help="print JSON")
+        action.add_argument("--url", help="the server's MCP endpoint: ask as yourself, without AWS credentials")
     answering = [
         _add_answer_command(actions, "approve", "approve a request"),
         _add_answer_command(actions, "reject", "reject a request"),
@@ -67,18 +79,30 @@ def _add_answer_command(
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    with stack.open_workflows(arguments.stack) as reader:
-        approvals, now = reader.instances.list_open_approvals(arguments.tenant), reader.clock.now()
-    selected = [approval for approval in approvals if arguments.queue in (None, approval.request.queue)]
+    rows = _fetch_rows(arguments.url) if arguments.url is not None else _read_rows(arguments)
+    selected = [row for row in rows if arguments.queue in (None, row["queue"])]
     if arguments.json:
-        for approval in selected:
-            print(json.dumps(_row(approval), ensure_ascii=False))
+        for row in selected:
+            print(json.dumps({name: value for name, value in row.items() if name != EXPIRED}, ensure_ascii=False))
     elif selected:
-        for line in terminal.format_table(HEADINGS, [_cells(approval, now) for approval in selected]):
+        for line in terminal.format_table(HEADINGS, [_cells(row) for row in selected]):
             print(line)
     else:
-        print(_explain_no_requests(arguments.queue, {approval.request.queue for approval in approvals}))
+        print(_explain_no_requests(arguments.queue, {str(row["queue"]) for row in rows}))
     return 0
+
+
+def _read_rows(arguments: argparse.Namespace) -> "Sequence[JsonObject]":
+    with stack.open_workflows(arguments.stack) as reader:
+        approvals, now = reader.instances.list_open_approvals(arguments.tenant), reader.clock.now()
+    return [{**_row(approval), EXPIRED: approval.request.has_expired(now)} for approval in approvals]
+
+
+def _fetch_rows(url: str) -> "Sequence[JsonObject]":
+    from signpost.cli.mcp import connect_tools  # noqa: PLC0415 - HTTP and TLS take long to import
+    from signpost.cli.runs import request_rows  # noqa: PLC0415 - comes with the workflow engine
+
+    return request_rows.fetch_rows(connect_tools(url, terminal.print_progress))
 
 
 def _explain_no_requests(queue: str | None, queues: set[str]) -> str:
@@ -89,23 +113,12 @@ def _explain_no_requests(queue: str | None, queues: set[str]) -> str:
     return terminal.make_printable(f"There are no open requests in the queue {queue}. {advice}")
 
 
-def _cells(approval: "OpenApproval", now: float) -> Sequence[str]:
-    request = approval.request
-    return (
-        request.id,
-        request.queue,
-        approval.definition_id,
-        request.asked_by,
-        terminal.format_time(request.asked_at),
-        _expiry_text(request, now),
-        ", ".join(sorted(request.approved_by)) or "-",
-    )
-
-
-def _expiry_text(request: "ApprovalRequest", now: float) -> str:
-    if request.expires_at is None:
-        return "-"
-    return f"{'expired ' if request.has_expired(now) else ''}{terminal.format_time(request.expires_at)}"
+def _cells(row: "JsonObject") -> Sequence[str]:
+    until = "-" if row["expiresAt"] is None else f"{'expired ' if row.get(EXPIRED) else ''}{row['expiresAt']}"
+    approvers = row["approvedBy"]
+    names = ", ".join(map(str, approvers)) if isinstance(approvers, list) else ""
+    columns = (row[name] for name in ("request", "queue", "definition", "askedBy", "askedAt"))
+    return (*map(str, columns), until, names or "-")
 
 
 def _row(approval: "OpenApproval") -> "JsonObject":
@@ -139,6 +152,8 @@ class _LoadedApproval:
 
 
 def _show(arguments: argparse.Namespace) -> int:
+    if arguments.url is not None:
+        return _show_own(arguments)
     with stack.open_workflows(arguments.stack) as reader:
         loaded, now = _load_approval(reader, arguments.tenant, arguments.request), reader.clock.now()
     if arguments.json:
@@ -147,6 +162,17 @@ def _show(arguments: argparse.Namespace) -> int:
         print(json.dumps({**row, **values}, indent=2, ensure_ascii=False))
         return 0
     for line in _describe_request(loaded, now):
+        print(line)
+    return 0
+
+
+def _show_own(arguments: argparse.Namespace) -> int:
+    tools, workflow_id, request_id = _find_answer_target(arguments)
+    question = decision.parse_approval(tools.call("workflow.get", {"workflowId": workflow_id}), request_id)
+    if arguments.json:
+        print(json.dumps(decision.question_row(question), indent=2, ensure_ascii=False))
+        return 0
+    for line in decision.describe_question(question):
         print(line)
     return 0
 
@@ -164,7 +190,7 @@ def _load_approval(reader: "WorkflowReader", tenant: str, name: str) -> _LoadedA
 def _find_open_approval(reader: "WorkflowReader", tenant: str, name: str) -> "OpenApproval":
     approvals = reader.instances.list_open_approvals(tenant)
     by_name = {
-        approval.workflow_id if name.startswith(INSTANCE_ID_PREFIX) else approval.request.id: approval
+        approval.workflow_id if name.startswith(RUN_ID_PREFIX) else approval.request.id: approval
         for approval in approvals
     }
     if name in by_name:
@@ -220,13 +246,15 @@ def _send_answer(arguments: argparse.Namespace) -> int:
 def _find_answer_target(arguments: argparse.Namespace) -> "tuple[RemoteTools, str, str | None]":
     """Return the tools of the gateway, the id of the workflow instance, and the id of the approval request.
 
-    The request id is None if the approver named the instance and the URL: that needs no AWS credentials."""
+    With a URL no AWS credentials are needed. The request id is None then if the approver named the instance."""
     from signpost.cli.mcp import connect_tools  # noqa: PLC0415 - HTTP and TLS take long to import
+    from signpost.cli.runs.request_rows import find_run_of  # noqa: PLC0415 - comes with the workflow engine
 
     name: str = arguments.request
-    if arguments.url is not None and name.startswith(INSTANCE_ID_PREFIX):
-        return connect_tools(arguments.url, terminal.print_progress), name, None
+    if arguments.url is not None:
+        tools = connect_tools(arguments.url, terminal.print_progress)
+        return (tools, name, None) if name.startswith(RUN_ID_PREFIX) else (tools, find_run_of(tools, name), name)
     with stack.open_workflows(arguments.stack) as reader:
         approval = _find_open_approval(reader, arguments.tenant, name)
-        url = arguments.url or reader.mcp_url
+        url = reader.mcp_url
     return connect_tools(url, terminal.print_progress), approval.workflow_id, approval.request.id

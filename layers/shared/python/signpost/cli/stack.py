@@ -42,6 +42,7 @@ def open_workflows(name: str) -> "Generator[WorkflowReader]":
         yield WorkflowReader(
             instances=adapters.instances,
             records=adapters.run_records,
+            run_lists=adapters.run_lists,
             definitions=adapters.definitions,
             catalogue=adapters.catalogue,
             clock=adapters.clock,

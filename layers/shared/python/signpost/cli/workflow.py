@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from signpost.cli import failed_work, overrides, remote, stack, terminal, verification
+from signpost.cli import failed_work, overrides, remote, run_list, stack, terminal, verification
 from signpost.cli.failure import CommandFailed
 from signpost.cli.runs import outline, timeline
 from signpost.model import CatalogueItem
@@ -34,6 +34,7 @@ def register(commands: "Commands") -> None:
     parser = commands.add_parser("workflow", help="list, show, draw and switch workflows; show and change their runs")
     actions = parser.add_subparsers(required=True, metavar="ACTION")
     _register_reading(actions)
+    run_list.register(actions)
     verification.register(actions)
     for name, enabled, purpose in (
         ("enable", True, "let a workflow be started again"),

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from signpost.catalogue.callable_skills import CallableSkills
     from signpost.surfaces.function_calls import LongCallStarter
     from signpost.surfaces.gateway.discovery import Discovery
+    from signpost.surfaces.gateway.run_search import RunSearch
     from signpost.wiring.workflows import WorkflowServices
     from signpost.workflow import ports as workflow_ports
 
@@ -114,6 +115,13 @@ def _build_callable_skills(lists: FunctionLists, policy: PolicyServices) -> "Cal
     return CallableSkills(lists=lists, access=policy.functions)
 
 
+def _build_run_search(composition: GatewayComposition) -> "RunSearch":
+    # Imported at the first list of runs: it needs the workflow engine.
+    from signpost.wiring import run_lists  # noqa: PLC0415
+
+    return run_lists.build_run_search(composition)
+
+
 def _build_discovery(composition: GatewayComposition) -> "Discovery":
     # Imported on first use: the list of tools of /mcp needs no items.
     from signpost.surfaces.gateway.discovery import Discovery  # noqa: PLC0415
@@ -133,6 +141,7 @@ def _build_discovery(composition: GatewayComposition) -> "Discovery":
         sealer=composition.sealer,
         definitions=composition.definitions,
         breaker=composition.calling.breaker,
+        runs=cache(lambda: _build_run_search(composition)),
     )
 
 

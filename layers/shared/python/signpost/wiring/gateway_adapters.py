@@ -54,6 +54,7 @@ class GatewayAdapters:
     values: "TextStore"
     definitions: "TextStore"
     instances: "Callable[[], workflow_ports.InstanceStore]"
+    run_lists: "Callable[[], workflow_ports.RunLists]"
     step_executors: "Callable[[], Mapping[str, workflow_ports.StepExecutor]]"
     """Makes the step executors beside those of functions and workflows, by kind, when a workflow is first driven."""
     pause: "Callable[[], workflow_ports.Pause]"
@@ -87,6 +88,7 @@ def build_aws_adapters(settings: GatewaySettings, telemetry: Telemetry) -> Gatew
         values=values,
         definitions=DynamoDefinitionTexts(dynamodb, table, values),
         instances=lambda: _build_instance_store(dynamodb, settings.workflows_table, values),
+        run_lists=lambda: _build_run_lists(dynamodb, settings.workflows_table),
         step_executors=dict,
         pause=_build_pause,
         lease_margin=settings.lease_margin,
@@ -107,6 +109,12 @@ def _build_instance_store(
     from signpost.wiring import workflows  # noqa: PLC0415 - as above
 
     return workflows.build_instance_store(dynamodb, table, values)
+
+
+def _build_run_lists(dynamodb: "DynamoDBClient", table: str) -> "workflow_ports.RunLists":
+    from signpost.adapters.dynamodb.run_lists import DynamoRunLists  # noqa: PLC0415 - as above
+
+    return DynamoRunLists(dynamodb, table)
 
 
 def _build_deployment_lists(dynamodb: "DynamoDBClient", table: str) -> "DeploymentListStore":

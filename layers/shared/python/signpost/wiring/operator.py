@@ -23,6 +23,7 @@ from signpost.adapters.dynamodb.definitions import DynamoDefinitionTexts
 from signpost.adapters.dynamodb.due import DynamoDue
 from signpost.adapters.dynamodb.instances import DynamoInstanceStore
 from signpost.adapters.dynamodb.outbox_times import DynamoOutboxTimes
+from signpost.adapters.dynamodb.run_lists import DynamoRunLists
 from signpost.adapters.dynamodb.run_records import DynamoRunRecords
 from signpost.adapters.dynamodb.scopes import scopes_in
 from signpost.adapters.dynamodb.stored_formats import StoredFormats
@@ -127,6 +128,10 @@ class OperatorAdapters:
     @property
     def instances(self) -> DynamoInstanceStore:
         return DynamoInstanceStore(self._clients.dynamodb, self._outputs["WorkflowsTableName"], self._values)
+
+    @property
+    def run_lists(self) -> DynamoRunLists:
+        return DynamoRunLists(self._clients.dynamodb, self._outputs["WorkflowsTableName"])
 
     @property
     def due_instances(self) -> DynamoDue:

@@ -106,14 +106,49 @@ def build_submission(question: ApprovalQuestion, link: JsonObject, texts: Sequen
     }
 
 
-def describe_decision(question: ApprovalQuestion, link: JsonObject, submitted: JsonObject) -> Iterator[str]:
-    """Yield everything that the approver has to know before the decision is sent."""
+def question_row(question: ApprovalQuestion) -> JsonObject:
+    """Return the request as JSON, with the values to approve and the transitions that the approver may take."""
+    return {
+        "request": question.request_id,
+        "queue": question.queue,
+        "workflow": question.workflow_id,
+        "definition": question.definition_id,
+        "state": question.state,
+        "approvedBy": list(question.approved_by),
+        "shows": list(question.shown),
+        "digest": question.digest,
+        "version": question.version,
+        "values": question.shown,
+        "transitions": [
+            {"transition": _transition_of(link), "decision": link.get("decision"), "title": link.get("title")}
+            for link in question.links
+        ],
+    }
+
+
+def describe_question(question: ApprovalQuestion) -> Iterator[str]:
+    """Yield the request, the values to approve, and the transitions by which the approver may answer."""
+    yield from _question_lines(question)
+    if not question.is_unchanged:
+        yield "The values have changed since approval was requested, so no approval counts. Request approval again."
+    yield ""
+    for link in question.links:
+        verb = DECISION_VERBS.get(str(link.get("decision")), "does not answer it")
+        yield terminal.make_printable(f"{_transition_of(link)} ({verb}): {link.get('title')}")
+
+
+def _question_lines(question: ApprovalQuestion) -> Iterator[str]:
     yield terminal.make_printable(
         f"{question.definition_id}, {question.workflow_id}: in state {question.state}, {_version(question)}"
     )
     yield from request_lines(question.request_id, question.queue, question.digest, question.approved_by)
     yield ""
     yield from (line for name, value in question.shown.items() for line in terminal.format_value(name, value))
+
+
+def describe_decision(question: ApprovalQuestion, link: JsonObject, submitted: JsonObject) -> Iterator[str]:
+    """Yield everything that the approver has to know before the decision is sent."""
+    yield from _question_lines(question)
     yield ""
     yield terminal.make_printable(
         f"{submitted['transition']} {DECISION_VERBS[str(link['decision'])]} this: {link.get('title')}"

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from signpost.ports import Clock, TextStore
     from signpost.workflow.definition import Definition
     from signpost.workflow.instance import AuditEvent, EvidenceItem, Hop, Instance, OpenApproval
+    from signpost.workflow.ports import RunLists
     from signpost.workflow.running.verification import RunRecordReader
 
 
@@ -41,6 +42,7 @@ class WorkflowReader:
 
     instances: InstanceReader
     records: "RunRecordReader"
+    run_lists: "RunLists"
     definitions: "TextStore"
     catalogue: "CatalogueView"
     clock: "Clock"

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING
 from signpost.calling.breaker import Breaker
 from signpost.calling.function_schemas import skill_arguments
 from signpost.catalogue.callable_skills import CallableSkill
-from signpost.model import PROXY_WORKFLOW, Call, CallToolResult, Json, JsonObject, Prompt, Tool
+from signpost.model import (
+    PROXY_WORKFLOW,
+    REQUEST_ID_PREFIX,
+    RUN_ID_PREFIX,
+    Call,
+    CallToolResult,
+    Json,
+    JsonObject,
+    Prompt,
+    Tool,
+)
 from signpost.signing.seals import Sealer
 from signpost.spelling import suggest_name
 from signpost.surfaces.gateway import tool_specs
@@ -28,6 +38,8 @@ from signpost.surfaces.gateway.tool_specs import (
     HOME,
     KINDS,
     PAGE,
+    RUN_FILTERS,
+    RUN_KINDS,
     SEARCH,
     WORKFLOW,
     build_error,
@@ -36,9 +48,11 @@ from signpost.surfaces.gateway.tool_specs import (
 )
 
 if TYPE_CHECKING:
+    from signpost.surfaces.gateway.run_search import RunSearch
     from signpost.workflow.ports import DefinitionSource
 
 CURSOR = "gateway.home"
+RUN_PREFIXES = (RUN_ID_PREFIX, REQUEST_ID_PREFIX)
 
 
 class Discovery:
@@ -51,11 +65,13 @@ class Discovery:
         sealer: Sealer,
         definitions: "Callable[[], DefinitionSource]",
         breaker: Breaker,
+        runs: "Callable[[], RunSearch]",
     ) -> None:
         self.lists = lists
         self._sealer = sealer
         self._definitions = definitions
         self._breaker = breaker
+        self._runs = runs
         self._handlers: Mapping[str, Callable[[JsonObject, Call], CallToolResult]] = {
             HOME.name: self._home,
             SEARCH.name: self._search,
@@ -94,6 +110,8 @@ class Discovery:
         return {**answer, "nextCursor": cursor, "links": [next_page_link(cursor), *list_links()]}
 
     def _search(self, arguments: JsonObject, call: Call) -> CallToolResult:
+        if arguments.get("kind") in RUN_KINDS or not RUN_FILTERS.keys().isdisjoint(arguments):
+            return self._runs().search(arguments, call)
         everything = self.lists.everything(call)
         kind, limit = arguments.get("kind"), arguments.get("limit", 0)
         hits = everything.search.hits(
@@ -111,7 +129,10 @@ class Discovery:
         name, kind = str(arguments["id"]), arguments.get("kind")
         kinds = (kind,) if isinstance(kind, str) else KINDS
         found = next(filter(None, (self._find(wanted, name, call) for wanted in kinds)), None)
-        return self._refuse_unknown(name, kinds, call) if found is None else self._describe_item(found, call)
+        if found is not None:
+            return self._describe_item(found, call)
+        run = self._runs().describe(name, call.principal) if name.startswith(RUN_PREFIXES) else None
+        return self._refuse_unknown(name, kinds, call) if run is None else build_result(run)
 
     def _find(self, kind: str, name: str, call: Call) -> FoundItem | None:
         """Find an item of the kind, also one that lists leave out. The lists of documents and prompts are read for the

@@ -8,6 +8,7 @@ from signpost.content.uris import skill_uri
 from signpost.model import PROXY_WORKFLOW, JsonObject, Prompt, ResourceTemplate
 from signpost.surfaces.gateway.found_items import FoundItem, examples_of
 from signpost.surfaces.gateway.tool_specs import (
+    APPROVAL,
     CAPABILITY,
     CONNECTION,
     DESCRIBE,
@@ -15,6 +16,7 @@ from signpost.surfaces.gateway.tool_specs import (
     HOME,
     PROMPT,
     RESOURCE,
+    RUN,
     SEARCH,
     START,
     WORKFLOW,
@@ -27,7 +29,13 @@ if TYPE_CHECKING:
 READ_RESOURCE, GET_PROMPT = "resources/read", "prompts/get"
 """Methods of MCP that links name. The arguments of such a link are the params of the method."""
 FETCH_TOOL = "skill__fetch"
-LISTED_KINDS: Mapping[str, str] = {"documents": DOCUMENT, "prompts": PROMPT, "resources": RESOURCE}
+LISTED_KINDS: Mapping[str, str] = {
+    "documents": DOCUMENT,
+    "prompts": PROMPT,
+    "resources": RESOURCE,
+    "runs": RUN,
+    "requests": APPROVAL,
+}
 """The kinds of items that `gateway.home` does not list, by the rel of its link to a search that lists them."""
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from signpost.errors import GatewayToolCode
-from signpost.model import PROXY_WORKFLOW, Call, CallToolResult, Json, JsonObject, Tool
+from signpost.model import PROXY_WORKFLOW, WAITING_FOR, Call, CallToolResult, Json, JsonObject, Tool
 
 INSTRUCTIONS = (
     "Signpost is a gateway to skills and other capabilities, to governed workflows, and to the documents that explain "
@@ -34,6 +34,9 @@ DOCUMENT, PROMPT, RESOURCE = "document", "prompt", "resource"
 CONTENT_KINDS = (DOCUMENT, PROMPT, RESOURCE)
 KINDS = (WORKFLOW, CAPABILITY, CONNECTION, *CONTENT_KINDS)
 """The kinds of items. Where several have one id, the first of these kinds is described."""
+RUN, APPROVAL = "run", "approval"
+RUN_KINDS = (RUN, APPROVAL)
+"""The kinds of items that are not in the catalogue: gateway.search lists them, newest first."""
 
 
 def _closed_object(required: Sequence[str] = (), **properties: JsonObject) -> JsonObject:
@@ -62,7 +65,7 @@ _LINKS: JsonObject = {
 _ERROR = _open_object(["code", "message"], code=_TEXT, message=_TEXT)
 _ITEM_PROPERTIES: Mapping[str, JsonObject] = {
     "id": _TEXT,
-    "kind": {"enum": list(KINDS)},
+    "kind": {"enum": [*KINDS, *RUN_KINDS]},
     "title": _TEXT,
     "description": _TEXT,
     "tags": _TEXTS,
@@ -99,13 +102,22 @@ _NAME: JsonObject = {"type": "string", "maxLength": LONGEST_NAME}
 """A name from the client goes into answers and the audit, also if nothing has it; so its length is limited."""
 _WORKFLOW_ID: JsonObject = {**_NAME, "description": "The workflowId of the answer that started it."}
 
+RUN_FILTERS: Mapping[str, JsonObject] = {
+    "state": {**_NAME, "description": "Of runs and approvals: those in this state."},
+    "definition": {**_NAME, "description": "Of runs and approvals: those of this workflow or capability."},
+    "waiting": {"enum": list(WAITING_FOR), "description": "Of runs: those that wait for this."},
+    "fault": {"type": "boolean", "description": "Of runs: whether a fault has stopped their last step."},
+    "mine": {"type": "boolean", "description": "Of runs: true for those that you have started."},
+    "cursor": {"type": "string", "description": "Of runs and approvals: the cursor of the `next` link."},
+}
+"""The arguments of gateway.search that choose among runs and approval requests."""
 HOME = Tool(
     name="gateway.home",
     title="List capabilities and workflows",
     description=(
         "Lists the skills and other capabilities and the workflows you can use, each with links that start it. "
         "Call it first, without arguments. A long catalogue comes in pages: follow the `next` link. Other links lead "
-        "to the lists of documents, prompts and resources."
+        "to the lists of documents, prompts, resources, runs and approval requests."
     ),
     # Open: hosts that cannot send an empty object send an argument of their own.
     input_schema=_open_object([], cursor={"type": "string", "description": "The cursor of the `next` link."}),
@@ -117,15 +129,19 @@ SEARCH = Tool(
     title="Search the catalogue",
     description=(
         "Finds skills and other capabilities, workflows, iii:// documents, prompts and resources for a task, the best "
-        "match first, each with the link that starts, reads or renders it. Describe the task in a few words."
+        "match first, each with the link that starts, reads or renders it. Describe the task in a few words. "
+        "With the kind `run` it lists the runs of workflows that you may see, with `approval` the approval requests "
+        "that you may answer or have asked for, newest first."
     ),
     input_schema=_closed_object(
         query={"type": "string", "description": "A few words of the task. Without words all items are found."},
-        kind={"enum": list(KINDS), "description": "The kind of items to find."},
+        kind={"enum": [*KINDS, *RUN_KINDS], "description": "The kind of items to find."},
         limit={"type": "integer", "minimum": 0, "default": 10, "description": f"Number of results; at most {PAGE}."},
+        **RUN_FILTERS,
     ),
     output_schema=_open_object(
         results={"type": "array", "items": _open_object(["score", "item"], score={"type": "number"}, item=_ITEM)},
+        nextCursor=_TEXT,
         links=_LINKS,
         error=_ERROR,
     ),
@@ -136,12 +152,16 @@ DESCRIBE = Tool(
     title="Describe an item",
     description=(
         "Describes one item: a skill or another capability, or a workflow, with the schema of its input as "
-        "`input_schema` of its start link; a document, prompt or resource with the links that read or render it."
+        "`input_schema` of its start link; a document, prompt or resource with the links that read or render it; a "
+        "run or an approval request with the link to its run."
     ),
     input_schema=_closed_object(
         ["id"],
         id={**_NAME, "description": "The id of an item of gateway.home or gateway.search."},
-        kind={"enum": list(KINDS), "description": "The kind of the item, where items of several kinds have the id."},
+        kind={
+            "enum": [*KINDS, *RUN_KINDS],
+            "description": "The kind of the item, where items of several kinds have the id.",
+        },
     ),
     output_schema=_open_object([], **_ITEM_PROPERTIES, error=_ERROR),
     annotations=_READ_ONLY,

@@ -48,7 +48,8 @@ class FixedRevisions:
             policies=None,
             placements=1,
             shipped_placements=0,
-            settings={},
+            own_settings={},
+            deployment_settings={},
         )
 
 

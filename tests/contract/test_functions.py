@@ -417,6 +417,26 @@ def test_list_revisions_include_the_settings_of_the_tenant(functions: FunctionPo
     assert functions.revisions.read(tenant).settings == {"hidden_prefixes": "a::, ß", "require_expose": 1}
 
 
+def test_settings_of_all_tenants_lie_between_those_of_the_deployment_and_of_a_tenant(
+    make_functions: Callable[[Deployment], FunctionPorts], tenant: str
+) -> None:
+    functions = make_functions({"server_title": "Deployed", "require_expose": 1})
+    functions.settings.set(None, None, "server_title", "Acme")
+    functions.settings.set(None, None, "server_name", "acme")
+    functions.settings.set(tenant, None, "server_name", "mine")
+    try:
+        read = functions.revisions.read(tenant)
+        assert read.settings == {"server_title": "Acme", "require_expose": 1, "server_name": "mine"}
+        assert read.own_settings == {"server_name": "mine"}
+        assert read.deployment_settings == {"server_title": "Acme", "require_expose": 1, "server_name": "acme"}
+        assert functions.settings.of_tenant(None) == {None: {"server_title": "Acme", "server_name": "acme"}}
+    finally:
+        for name in ("server_title", "server_name"):
+            functions.settings.unset(None, None, name)
+    assert functions.settings.of_tenant(None) == {}
+    assert functions.revisions.read(tenant).settings["server_title"] == "Deployed"
+
+
 def test_deployment_settings_lie_under_tenant_settings(
     make_functions: Callable[[Deployment], FunctionPorts], tenant: str
 ) -> None:

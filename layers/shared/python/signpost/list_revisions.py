@@ -45,6 +45,11 @@ class RevisionView:
             cached = self._by_tenant.put(tenant, _CachedRevisions(now, self._rows.read(tenant)))
         return cached.revisions
 
+    def last_read(self, tenant: str) -> ListRevisions | None:
+        """Returns the revisions that were read last, however old they are, without a read; None if none were."""
+        cached = self._by_tenant.get(tenant)
+        return None if cached is None else cached.revisions
+
 
 class RevisionRows(Protocol):
     """The port of the rows that hold the revisions."""
@@ -69,5 +74,12 @@ class ListRevisions:
     placements: int
     """Revision of the functions that are hosted for this tenant only; 0 if none ever was."""
     shipped_placements: int
-    settings: Mapping[str, SettingValue]
-    """The tenant's settings, over the deployment's settings for all tenants."""
+    own_settings: Mapping[str, SettingValue]
+    """The settings that an operator has set for this tenant."""
+    deployment_settings: Mapping[str, SettingValue]
+    """The settings of tenants that set nothing themselves: of the deployment's parameters, and set for all tenants."""
+
+    @property
+    def settings(self) -> Mapping[str, SettingValue]:
+        """The settings that apply to the tenant."""
+        return {**self.deployment_settings, **self.own_settings}

@@ -58,11 +58,12 @@ def executor(tenant: str | None, arn: str) -> RowKey:
 ALL_FUNCTIONS = "*"
 
 
-def settings_of(tenant: str) -> str:
-    return f"tenant#{tenant}#settings"
+def settings_of(tenant: str | None) -> str:
+    return "deployment#settings" if tenant is None else f"tenant#{tenant}#settings"
 
 
-def settings(tenant: str, function: str | None) -> RowKey:
+def settings(tenant: str | None, function: str | None) -> RowKey:
+    """The row of the settings of a function, of all functions of a tenant, or of all tenants."""
     return _row_key(settings_of(tenant), function if function is not None else ALL_FUNCTIONS)
 
 

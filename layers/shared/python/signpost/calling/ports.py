@@ -46,15 +46,16 @@ class PlacedFunctions(Protocol):
 
 
 class RuntimeSettings(Protocol):
-    """The settings that an operator sets without a deploy. The function None stands for all functions of the tenant."""
+    """The settings that an operator sets without a deploy. The function None stands for all functions of the tenant,
+    the tenant None for all tenants."""
 
-    def of_tenant(self, tenant: str) -> Mapping[str | None, Mapping[str, SettingValue]]:
+    def of_tenant(self, tenant: str | None) -> Mapping[str | None, Mapping[str, SettingValue]]:
         """Return the settings of a tenant by function."""
         ...
 
-    def set(self, tenant: str, function: str | None, name: str, value: SettingValue) -> None: ...
+    def set(self, tenant: str | None, function: str | None, name: str, value: SettingValue) -> None: ...
 
-    def unset(self, tenant: str, function: str | None, name: str) -> None: ...
+    def unset(self, tenant: str | None, function: str | None, name: str) -> None: ...
 
 
 class Breakers(Protocol):

@@ -10,6 +10,7 @@ from signpost.spelling import suggest_name
 
 LONGEST_QUOTE = 100
 UNDECLARED_ARGUMENTS, REFUSE = "undeclared_arguments", "refuse"
+SERVER_NAME, SERVER_TITLE, SERVER_INSTRUCTIONS = "server_name", "server_title", "server_instructions"
 LONGEST_WAIT_MS = 25_000
 """Milliseconds that a client waits for a call. The rest of API Gateway's thirty seconds is for the work around it."""
 
@@ -22,6 +23,7 @@ class NumberSetting:
     says: str
     for_functions: bool = True
     """False for a setting that applies to a whole tenant only."""
+    for_all_tenants: bool = False
 
     @property
     def form(self) -> str:
@@ -39,6 +41,10 @@ class TextSetting:
     longest: int
     says: str
     for_functions: bool = False
+    for_all_tenants: bool = False
+    """Whether an operator may set it for all tenants at once."""
+    is_read_by_models: bool = False
+    """Whether clients hand the text to models, so that it may have no hazards."""
 
     def is_valid(self, value: SettingValue) -> bool:
         return isinstance(value, str) and len(value) <= self.longest and self.pattern.fullmatch(value) is not None
@@ -75,6 +81,33 @@ TEXTS: Mapping[str, TextSetting] = {
         10,
         "whether workflows and their transitions without a schema take any object, or an empty one only",
     ),
+    SERVER_NAME: TextSetting(
+        "signpost",
+        "1 to 64 letters, digits, dots, hyphens and underscores, the first a letter or digit",
+        re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*"),
+        64,
+        "the name by which the server introduces itself to clients",
+        for_all_tenants=True,
+        is_read_by_models=True,
+    ),
+    SERVER_TITLE: TextSetting(
+        "Signpost",
+        "one line of 1 to 100 characters",
+        re.compile(r"(?=.*\S)[^\x00-\x1f\x7f\ud800-\udfff]+"),
+        100,
+        "the title of the server, which clients show to people",
+        for_all_tenants=True,
+        is_read_by_models=True,
+    ),
+    SERVER_INSTRUCTIONS: TextSetting(
+        "",
+        "a text of at most 1000 characters",
+        re.compile(r"[^\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]*"),
+        1_000,
+        "a text that the server adds to the instructions that it gives to clients",
+        for_all_tenants=True,
+        is_read_by_models=True,
+    ),
 }
 SETTINGS: Mapping[str, NumberSetting | TextSetting] = {**NUMBERS, **TEXTS}
 
@@ -95,9 +128,13 @@ def tenant_setting(settings: Mapping[str, SettingValue], name: str) -> int:
 
 def tenant_words(settings: Mapping[str, SettingValue], name: str) -> Sequence[str]:
     """Return the words of a tenant setting that is a text of words separated by commas."""
+    return [word for part in tenant_text(settings, name).split(",") if (word := part.strip())]
+
+
+def tenant_text(settings: Mapping[str, SettingValue], name: str) -> str:
+    """Return the text set for the tenant, else the default."""
     value = settings.get(name)
-    text = value if isinstance(value, str) else TEXTS[name].default
-    return [word for part in text.split(",") if (word := part.strip())]
+    return value if isinstance(value, str) else TEXTS[name].default
 
 
 def is_exposed(hosted: HostedFunction, settings: Mapping[str, SettingValue]) -> bool:
@@ -162,7 +199,14 @@ def placement_of(state: FunctionState) -> Placement | None:
     return state.shipped if effective_setting(state, "shipped_content") else None
 
 
-def problem_with(name: str, value: SettingValue, *, function: str | None, placement: Placement | None) -> str | None:
+def problem_with(
+    name: str,
+    value: SettingValue,
+    *,
+    function: str | None,
+    placement: Placement | None,
+    for_all_tenants: bool = False,
+) -> str | None:
     """Say why a setting cannot be set and which values can; None if it can.
 
     The function None stands for all functions of the tenant. The placement is that of the function, if it has one.
@@ -174,9 +218,35 @@ def problem_with(name: str, value: SettingValue, *, function: str | None, placem
         return f"{name} must be {setting.form}, not {repr(value)[:LONGEST_QUOTE]}: {setting.says}."
     if function is not None and not setting.for_functions:
         return f"{name} can only be set for a whole tenant: leave out --function."
+    if for_all_tenants and not setting.for_all_tenants:
+        return f"{name} cannot be set for all tenants at once: set it for each by --tenant."
+    return _problem_with_value(name, setting, value, placement)
+
+
+def _problem_with_value(
+    name: str, setting: NumberSetting | TextSetting, value: SettingValue, placement: Placement | None
+) -> str | None:
+    if isinstance(setting, TextSetting) and setting.is_read_by_models:
+        return _hazard_problem(name, str(value))
     if name == "tool_timeout_ms" and isinstance(value, int) and placement is not None:
         return _timeout_problem(value, placement) if value > placement.executor.timeout_ms else None
     return None
+
+
+def _hazard_problem(name: str, text: str) -> str | None:
+    """Say what in a text would mislead the models that read it; None if nothing is known to."""
+    # Imported on first use: only changes of these settings need them.
+    from signpost.hazards.secrets import find_secrets  # noqa: PLC0415
+    from signpost.hazards.texts import find_text_hazards  # noqa: PLC0415 - as above
+
+    found = [*find_text_hazards(text), *(secret.hazard for secret in find_secrets(text))]
+    if not found:
+        return None
+    place = f"line {found[0].line}: " if found[0].line else ""
+    return (
+        f"{name} was not set. {place}{found[0].message} [{found[0].code}] Clients hand this text to models: take that "
+        "out, and set the text again."
+    )
 
 
 def _suggest_names(name: str) -> str:

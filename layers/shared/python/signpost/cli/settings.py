@@ -1,4 +1,4 @@
-"""`signpost settings`: lists, sets and unsets the runtime settings of a tenant and its functions."""
+"""`signpost settings`: lists, sets and unsets the runtime settings of functions, tenants and all tenants."""
 
 import argparse
 import json
@@ -34,8 +34,14 @@ def register(commands: "Commands") -> None:
     unsetting.add_argument("name", help="from `signpost settings list`")
     unsetting.set_defaults(handler=_unset)
     for action in actions.choices.values():
-        action.add_argument(
+        scope = action.add_mutually_exclusive_group()
+        scope.add_argument(
             "--function", type=parse_function_id, metavar="ID", help="only for this function, for example email::send"
+        )
+        scope.add_argument(
+            "--all-tenants",
+            action="store_true",
+            help="for every tenant that sets nothing itself, instead of one tenant",
         )
         stack.add_tenant_option(action)
         stack.add_option(action)
@@ -49,7 +55,7 @@ def parse_function_id(text: str) -> str:
 
 def _list(arguments: argparse.Namespace) -> int:
     with stack.open_adapters(arguments.stack) as adapters:
-        by_function = adapters.settings.of_tenant(arguments.tenant)
+        by_function = adapters.settings.of_tenant(_tenant_of(arguments))
     for name in sorted(by_function, key=lambda name: name or ""):
         if arguments.function in (None, name):
             for setting, value in by_function[name].items():
@@ -61,10 +67,16 @@ def _set(arguments: argparse.Namespace) -> int:
     with stack.open_adapters(arguments.stack) as adapters:
         placement = _placement(adapters.functions, arguments.tenant, arguments.function)
         value = parse_value(arguments.name, arguments.value)
-        problem = problem_with(arguments.name, value, function=arguments.function, placement=placement)
+        problem = problem_with(
+            arguments.name,
+            value,
+            function=arguments.function,
+            placement=placement,
+            for_all_tenants=arguments.all_tenants,
+        )
         if problem is not None:
             raise CommandFailed(problem)
-        adapters.settings.set(arguments.tenant, arguments.function, arguments.name, value)
+        adapters.settings.set(_tenant_of(arguments), arguments.function, arguments.name, value)
     print(_row(arguments.function, arguments.name, value))
     return 0
 
@@ -72,13 +84,20 @@ def _set(arguments: argparse.Namespace) -> int:
 def _unset(arguments: argparse.Namespace) -> int:
     """Remove a setting. Any name is accepted, so that settings of older releases can be removed."""
     with stack.open_adapters(arguments.stack) as adapters:
-        current = adapters.settings.of_tenant(arguments.tenant).get(arguments.function, {})
+        tenant = _tenant_of(arguments)
+        current = adapters.settings.of_tenant(tenant).get(arguments.function, {})
         if arguments.name not in current:
-            owner = f"function {arguments.function}" if arguments.function else f"tenant {arguments.tenant}"
+            of_tenant = "all tenants" if tenant is None else f"tenant {tenant}"
+            owner = f"function {arguments.function}" if arguments.function else of_tenant
             raise CommandFailed(f"{arguments.name} is not set for {owner}. See `signpost settings list`.")
-        adapters.settings.unset(arguments.tenant, arguments.function, arguments.name)
+        adapters.settings.unset(tenant, arguments.function, arguments.name)
     print(_row(arguments.function, arguments.name, None))
     return 0
+
+
+def _tenant_of(arguments: argparse.Namespace) -> str | None:
+    """Return the tenant to set; None for all tenants."""
+    return None if arguments.all_tenants else arguments.tenant
 
 
 def _placement(functions: "FunctionStates", tenant: str, name: str | None) -> "Placement | None":

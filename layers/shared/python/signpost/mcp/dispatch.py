@@ -168,7 +168,7 @@ def _perform(
         result = method.answer(request)
         if isinstance(result, Rejection):
             return _build_error_reply(result, message_id, revision)
-        text = results.to_text(result, revision, method.freshness)
+        text = _encode_result(request, result, method.freshness)
         return (
             _build_link_reply(request, result, text, message_id)
             if _is_too_long(text)
@@ -185,6 +185,13 @@ def _perform(
         request_id = request.call.request_id
         sentence = f"An internal error occurred. Its log entries have the request id {request_id}."
         return _build_error_reply(Rejection(INTERNAL_ERROR, sentence, {"requestId": request_id}), message_id, revision)
+
+
+def _encode_result(
+    request: McpRequest, result: JsonObject | results.Listing, freshness: results.Freshness | None
+) -> str:
+    server = request.services.server.load_last(request.call.principal.tenant)
+    return results.to_text(result, request.revision, freshness, server.info)
 
 
 def _encode_notifications(notifications: Sequence[JsonObject]) -> Sequence[str]:
@@ -231,7 +238,7 @@ def _build_link_reply(
         linked = results.build_lost_result(request.revision)
     else:
         linked = results.build_link_result(result, address, request.revision)
-    return _build_result_reply(results.to_text(linked, request.revision, None), message_id)
+    return _build_result_reply(_encode_result(request, linked, None), message_id)
 
 
 def _build_result_reply(text: str, message_id: MessageId | None) -> McpReply:

@@ -47,11 +47,12 @@ def _initialize(request: McpRequest) -> JsonObject | Rejection:
     texts = (requested, client.get("name"), client.get("version"))
     if not all(isinstance(text, str) for text in texts) or not isinstance(capabilities, Mapping):
         return Rejection(INVALID_PARAMS, "initialize takes `protocolVersion`, `capabilities` and `clientInfo`.")
+    server = request.services.server.load(request.call.principal.tenant)
     return {
         "protocolVersion": requested if requested in LEGACY_VERSIONS else NEWEST_LEGACY_VERSION,
         "capabilities": request.surface.capabilities,
-        "serverInfo": results.SERVER_INFO,
-        "instructions": _spell_instructions(request),
+        "serverInfo": server.info,
+        "instructions": server.complete_instructions(_spell_instructions(request)),
     }
 
 
@@ -76,12 +77,12 @@ def _set_level(request: McpRequest) -> JsonObject | Rejection:
 
 
 def _discover(request: McpRequest) -> JsonObject | Rejection:
-    surface = request.surface
+    surface, server = request.surface, request.services.server.load(request.call.principal.tenant)
     extensions: JsonObject = {"extensions": surface.extensions} if surface.extensions else {}
     return {
         "supportedVersions": list(MODERN_VERSIONS),
         "capabilities": {**surface.capabilities, **extensions},
-        "instructions": _spell_instructions(request),
+        "instructions": server.complete_instructions(_spell_instructions(request)),
     }
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 
-from signpost import __version__
 from signpost.content.model import AgentSkill
 from signpost.mcp.messages import encode
 from signpost.mcp.revisions import ProtocolRevision
@@ -19,8 +18,6 @@ from signpost.model import (
     as_object,
 )
 from signpost.records import dataclass
-
-SERVER_INFO: JsonObject = {"name": "signpost", "title": "Signpost", "version": __version__}
 
 STRUCTURED_SINCE = "2025-06-18"
 """The first revision with structured results, titles, output schemas and resource links."""
@@ -52,22 +49,26 @@ LISTS = Freshness(2_000)
 DISCOVERY = Freshness(60_000)
 
 
-def to_text(result: JsonObject | Listing, revision: ProtocolRevision, freshness: Freshness | None) -> str:
+def to_text(
+    result: JsonObject | Listing, revision: ProtocolRevision, freshness: Freshness | None, server_info: JsonObject
+) -> str:
     """Encodes the result with the envelope of its revision, as it is sent."""
     if not isinstance(result, Listing):
-        return encode(add_envelope(result, revision, freshness))
-    other_fields = encode(add_envelope(result.other_fields, revision, freshness))
+        return encode(add_envelope(result, revision, freshness, server_info))
+    other_fields = encode(add_envelope(result.other_fields, revision, freshness, server_info))
     list_text = f'{{"{result.name}":[{",".join(result.entries)}]'
     return f"{list_text}}}" if other_fields == "{}" else f"{list_text},{other_fields[1:]}"
 
 
-def add_envelope(result: JsonObject, revision: ProtocolRevision, freshness: Freshness | None) -> JsonObject:
+def add_envelope(
+    result: JsonObject, revision: ProtocolRevision, freshness: Freshness | None, server_info: JsonObject
+) -> JsonObject:
     if not revision.is_modern:
         return result
     is_whole = result.get("resultType", "complete") == "complete"
     caching: JsonObject = {"ttlMs": freshness.ttl_ms, "cacheScope": "private"} if freshness and is_whole else {}
     result_meta = as_object(result.get("_meta"))
-    meta: JsonObject = {**result_meta, "io.modelcontextprotocol/serverInfo": SERVER_INFO}
+    meta: JsonObject = {**result_meta, "io.modelcontextprotocol/serverInfo": server_info}
     return {"resultType": "complete", **result, **caching, "_meta": meta}
 
 

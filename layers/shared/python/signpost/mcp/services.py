@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from signpost.mcp.server_description import ServerDescriptions
 from signpost.mcp.tool_texts import ToolTexts
 from signpost.records import dataclass
 from signpost.schema.validation import Validators
@@ -20,3 +21,4 @@ class McpServices:
     validators: Validators
     long_answers: "AnswerStore"
     tool_texts: ToolTexts
+    server: ServerDescriptions

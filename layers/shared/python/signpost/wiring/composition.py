@@ -34,6 +34,7 @@ class GatewayComposition:
     adapters: GatewayAdapters
     api_keys: ApiKeyAuthenticator
     sealer: Sealer
+    revisions: RevisionView
     catalogue: CatalogueView
     function_lists: FunctionLists
     policy: PolicyServices
@@ -67,6 +68,7 @@ def compose_gateway(adapters: GatewayAdapters, telemetry: Telemetry) -> GatewayC
         adapters=adapters,
         api_keys=api_keys,
         sealer=Sealer(keys),
+        revisions=revisions,
         catalogue=catalogue,
         function_lists=lists,
         policy=policy,

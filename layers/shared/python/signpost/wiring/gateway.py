@@ -9,6 +9,7 @@ from signpost.entrypoints.http.front_door import FrontDoor, RequestChecks
 from signpost.entrypoints.http.origins import Origins, ReadOrigins
 from signpost.identity.authenticator import Authenticator
 from signpost.mcp.dispatch import Dispatcher
+from signpost.mcp.server_description import ServerDescriptions
 from signpost.mcp.services import McpServices
 from signpost.mcp.surface import Surface
 from signpost.mcp.tool_texts import ToolTexts
@@ -57,6 +58,7 @@ def build_front_door(
         validators=Validators(adapters.alarm),
         long_answers=adapters.long_answers,
         tool_texts=ToolTexts(),
+        server=ServerDescriptions(composition.revisions),
     )
     return FrontDoor(
         settings=settings,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class DynamoRevisionRows:
-    """Reads the revisions. `deployment` holds the settings of tenants that set nothing themselves."""
+    """Reads the revisions. `deployment` holds the settings that are parameters of the deployment."""
 
     def __init__(
         self, client: "DynamoDBClient", table: str, deployment: Mapping[str, SettingValue] = NO_SETTINGS
@@ -33,8 +33,11 @@ class DynamoRevisionRows:
             keys.placements(tenant),
             keys.placements(None),
             keys.settings(tenant, None),
+            keys.settings(None, None),
         )
-        content, shipped, placements, shipped_placements, settings = rows.get_each(self._client, self._table, row_keys)
+        content, shipped, placements, shipped_placements, own, everywhere = rows.get_each(
+            self._client, self._table, row_keys
+        )
         head = head_in(content)
         return ListRevisions(
             content=head.version,
@@ -43,5 +46,6 @@ class DynamoRevisionRows:
             policies=head.policies,
             placements=revision_in(placements),
             shipped_placements=revision_in(shipped_placements),
-            settings={**self._deployment, **settings_in(settings or {})},
+            own_settings=settings_in(own or {}),
+            deployment_settings={**self._deployment, **settings_in(everywhere or {})},
         )

@@ -1,4 +1,5 @@
-"""The store of run-time settings of operators: a row for each function, and one for all functions of a tenant."""
+"""The store of run-time settings of operators: a row for each function, one for all functions of a tenant, and one for
+all tenants."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -37,7 +38,7 @@ class DynamoRuntimeSettings:
         self._client = client
         self._table = table
 
-    def of_tenant(self, tenant: str) -> Mapping[str | None, Mapping[str, SettingValue]]:
+    def of_tenant(self, tenant: str | None) -> Mapping[str | None, Mapping[str, SettingValue]]:
         setting_rows = rows.query(self._client, self._table, keys.settings_of(tenant))
         by_function = {row["sk"]["S"]: settings_in(row) for row in setting_rows}
         return {
@@ -46,7 +47,7 @@ class DynamoRuntimeSettings:
             if settings  # unsetting the last setting leaves an empty row
         }
 
-    def set(self, tenant: str, function: str | None, name: str, value: SettingValue) -> None:
+    def set(self, tenant: str | None, function: str | None, name: str, value: SettingValue) -> None:
         call(
             self._client.update_item,
             TableName=self._table,
@@ -56,7 +57,7 @@ class DynamoRuntimeSettings:
             ExpressionAttributeValues={":value": _attribute_of(value), ":schema": rows.number(keys.SCHEMA)},
         )
 
-    def unset(self, tenant: str, function: str | None, name: str) -> None:
+    def unset(self, tenant: str | None, function: str | None, name: str) -> None:
         rows.write_if(
             self._client.update_item,
             TableName=self._table,

@@ -33,6 +33,7 @@ class StoredFormats:
 def _list_partitions(tenants: Sequence[str | None]) -> Iterator[tuple[str, str]]:
     yield "executors", keys.EXECUTORS
     yield "scopes of content", keys.SCOPES
+    yield "settings", keys.settings_of(None)
     for tenant in tenants:
         yield "functions", keys.placed_functions_of(tenant)
         yield "content heads", keys.content_version(tenant)["pk"]["S"]

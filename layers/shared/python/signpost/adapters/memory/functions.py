@@ -28,11 +28,11 @@ class FunctionTable:
     lock: Lock = field(default_factory=Lock)
     placements: dict[tuple[str | None, str], Placement] = field(default_factory=dict[tuple[str | None, str], Placement])
     revisions: Counter[str | None] = field(default_factory=Counter[str | None])
-    settings: dict[tuple[str, str | None], Mapping[str, SettingValue]] = field(
-        default_factory=dict[tuple[str, str | None], Mapping[str, SettingValue]]
+    settings: dict[tuple[str | None, str | None], Mapping[str, SettingValue]] = field(
+        default_factory=dict[tuple[str | None, str | None], Mapping[str, SettingValue]]
     )
     deployment: Mapping[str, SettingValue] = field(default_factory=dict[str, SettingValue])
-    """The settings of tenants that set nothing themselves."""
+    """The settings that are parameters of the deployment."""
     breakers: dict[tuple[str, str], OpenBreakers] = field(default_factory=dict[tuple[str, str], OpenBreakers])
     terms: dict[tuple[str | None, str], ExecutorVersion] = field(
         default_factory=dict[tuple[str | None, str], ExecutorVersion]
@@ -137,17 +137,17 @@ class MemoryRuntimeSettings:
     def __init__(self, table: FunctionTable) -> None:
         self._table = table
 
-    def of_tenant(self, tenant: str) -> Mapping[str | None, Mapping[str, SettingValue]]:
+    def of_tenant(self, tenant: str | None) -> Mapping[str | None, Mapping[str, SettingValue]]:
         with self._table.lock:
             found = [(name, settings) for (owner, name), settings in self._table.settings.items() if owner == tenant]
         return {name: settings for name, settings in found if settings}
 
-    def set(self, tenant: str, function: str | None, name: str, value: SettingValue) -> None:
+    def set(self, tenant: str | None, function: str | None, name: str, value: SettingValue) -> None:
         with self._table.lock:
             before = self._table.settings.get((tenant, function), {})
             self._table.settings[tenant, function] = {**before, name: value}
 
-    def unset(self, tenant: str, function: str | None, name: str) -> None:
+    def unset(self, tenant: str | None, function: str | None, name: str) -> None:
         with self._table.lock:
             before = self._table.settings.get((tenant, function), {})
             self._table.settings[tenant, function] = {key: value for key, value in before.items() if key != name}

@@ -21,5 +21,6 @@ class MemoryRevisionRows:
                 policies=policies,
                 placements=table.revisions[tenant],
                 shipped_placements=table.revisions[None],
-                settings=table.settings_of(tenant),
+                own_settings=table.settings.get((tenant, None), {}),
+                deployment_settings={**table.deployment, **table.settings.get((None, None), {})},
             )

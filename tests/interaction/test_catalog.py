@@ -71,10 +71,11 @@ def test_n027_n032_the_catalog_includes_hidden_entries_and_itself(client: Functi
     assert names(found["tools"]) == sorted([*VISIBLE, *HIDDEN])
     assert {entry["name"] for entry in found["tools"] if entry["hidden"]} == {*HIDDEN}
     assert names(found["prompts"]) == ["greet"]
-    assert [entry["uri"] for entry in found["resources"]] == ["iii://skills", "iii://span"]
+    overviews = ["signpost://deployment", "signpost://workflows", "signpost://config"]
+    assert [entry["uri"] for entry in found["resources"]] == ["iii://skills", "iii://span", *overviews]
     assert found["resource_templates"]
-    beside = [entry["hidden"] for section in SECTIONS[1:] for entry in found[section]]
-    assert beside == [False] * len(beside)
+    hidden = [entry.get("uri") for section in SECTIONS[1:] for entry in found[section] if entry["hidden"]]
+    assert hidden == overviews
 
 
 def test_n019_an_entry_is_its_listed_form_with_its_category(client: FunctionToolClient) -> None:
@@ -89,9 +90,8 @@ def test_n019_an_entry_is_its_listed_form_with_its_category(client: FunctionTool
         ("resources/templates/list", "resource_templates"),
     ):
         kind = section if section != "resource_templates" else "resourceTemplates"
-        assert [{**one, "hidden": False} for one in client.request(method)["result"][kind]] == call_catalog(client)[
-            section
-        ]
+        shown = call_catalog(client, include_hidden=False)[section]
+        assert [{**one, "hidden": False} for one in client.request(method)["result"][kind]] == shown
 
 
 @pytest.mark.parametrize("category", ["Files", "FILES", "files"])
@@ -229,7 +229,7 @@ def test_n019_a_hidden_entry_has_its_listed_form_and_can_be_read() -> None:
     (prompt,) = (one for one in found["prompts"] if one["hidden"])
     assert (prompt["name"], prompt["description"]) == ("whisper", "Says it quietly.")
     assert [(one["name"], one["required"]) for one in prompt["arguments"]] == [("word", True)]
-    (resource,) = (one for one in found["resources"] if one["hidden"])
+    (resource,) = (one for one in found["resources"] if one["hidden"] and one["uri"].startswith("library:"))
     assert resource == {
         "uri": "library://rules.md",
         "name": "rules.md",

@@ -70,9 +70,11 @@ def test_the_index_is_listed_first_and_every_document_has_its_uri(client: Client
     assert "`resend/email`](iii://resend/email)" in text_of(client.ask("resources/read", {"uri": "iii://skills"}))
 
 
-def test_templates_of_documents_and_sections_are_listed(client: Client) -> None:
+def test_templates_of_documents_and_sections_are_listed_first(client: Client) -> None:
     templates = client.ask("resources/templates/list")["result"]["resourceTemplates"]
-    assert [template["uriTemplate"] for template in templates] == ["iii://{+skill_id}", "iii://fn/{+function_path}"]
+    patterns = [template["uriTemplate"] for template in templates]
+    assert patterns[:2] == ["iii://{+skill_id}", "iii://fn/{+function_path}"]
+    assert all(pattern.startswith("signpost://") for pattern in patterns[2:])
 
 
 def test_a_section_is_the_result_of_its_function(client: Client) -> None:

@@ -385,7 +385,7 @@ NO_MANIFESTS: Sequence[tuple[JsonObject, str]] = [
             "signpost": 1,
             "manifest": {"functions": [{"id": "f", "component": {"kind": "resource", "uri": "iii://skills"}}]},
         },
-        "hosts f, whose component has a URI that begins with iii:, which is reserved for the registry.",
+        "hosts f, whose component has a URI that begins with iii:, which is reserved for the gateway.",
     ),
 ]
 

@@ -179,7 +179,8 @@ def test_n029_n030_lists_leave_out_hidden_components(served: ServedToolkits) -> 
     uris = ["iii://skills", "yard://readme.md", "yard://books/default/1", "yard://books/atlas/2"]
     assert names(served, "resources/list", "resources", "uri") == uris
     templates = names(served, "resources/templates/list", "resourceTemplates", "uriTemplate")
-    assert templates == ["iii://{+skill_id}", "iii://fn/{+function_path}", "yard://books/{book}/{page}"]
+    own = [template for template in templates if not template.startswith(("iii://", "signpost://"))]
+    assert own == templates[-1:] == ["yard://books/{book}/{page}"]
     if served.endpoint == BRIDGE:
         assert list(served.list_tools()) == ["skill__fetch"]
 
@@ -215,7 +216,7 @@ def test_n070_n071_resources_and_templates_are_listed_with_their_metadata(served
     }
     assert instance == {"uri": "yard://books/default/1", "name": "1"}
     assert two == {"uri": "yard://books/atlas/2", "name": "Two", "size": 3}
-    assert served.request_result("resources/templates/list")["resourceTemplates"][2] == {
+    assert served.request_result("resources/templates/list")["resourceTemplates"][-1] == {
         "uriTemplate": "yard://books/{book}/{page}",
         "name": "page",
         "title": "Page",

@@ -181,6 +181,7 @@ class MemoryGateway:
             step_executors=lambda: self.step_executors,
             pause=lambda: self.clock.advance,
             lease_margin=self.settings.lease_margin,
+            public_url=self.settings.public_url,
             link=MemoryLambdaTransport(self.executors),
             clock=self.clock,
             timestamps=SystemTimestamps(),

@@ -548,9 +548,10 @@ def function_named_f() -> Callable[..., Any]:
 @pytest.mark.parametrize(
     ("uri", "words"),
     [
-        ("iii://f", "'iii://f' begins with iii:, which is reserved for the registry"),
-        ("III://f", "which is reserved for the registry"),
-        ("skill://f", "which is reserved for the registry"),
+        ("iii://f", "'iii://f' begins with iii:, which is reserved for the gateway"),
+        ("III://f", "which is reserved for the gateway"),
+        ("skill://f", "which is reserved for the gateway"),
+        ("signpost://runs/f", "which is reserved for the gateway"),
         ("readme", "is not valid"),
         ("yard://a b", "is not valid"),
         ("yard://ä", "is not valid"),
@@ -567,7 +568,7 @@ def test_an_invalid_resource_uri_is_refused(uri: Any, words: str) -> None:
     ("pattern", "words"),
     [
         ("yard://a", "has no variable"),
-        ("iii://{a}", "which is reserved for the registry"),
+        ("iii://{a}", "which is reserved for the gateway"),
         ("{a}://b", "is not valid"),
         ("yard://{a", "has a brace that is not closed"),
         ("yard://{a}/{a}", "has the variable a twice"),

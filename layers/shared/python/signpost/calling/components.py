@@ -32,8 +32,8 @@ COMPLETE_SUFFIX = "::complete"
 ENUMERATE_SUFFIX = "::enumerate"
 """The suffix of the id of a helper that lists the instances of a template; the rest is the template's id."""
 
-RESERVED_SCHEMES = ("iii", "skill")
-"""Schemes of URIs that only the registry may use."""
+RESERVED_SCHEMES = ("iii", "signpost", "skill")
+"""Schemes of URIs that only the gateway may use."""
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[!#-;=?-\[\]_a-z~]+")
 AUDIENCES = ("user", "assistant")
 
@@ -118,7 +118,7 @@ def fault_of_uri(uri: str) -> str | None:
     if _URI.fullmatch(uri) is None:
         return "is not valid: a URI begins with a scheme and a colon, and the rest is ASCII or percent-encoded"
     scheme = uri.partition(":")[0].lower()
-    return f"begins with {scheme}:, which is reserved for the registry" if scheme in RESERVED_SCHEMES else None
+    return f"begins with {scheme}:, which is reserved for the gateway" if scheme in RESERVED_SCHEMES else None
 
 
 def fault_of_pattern(pattern: str) -> str | None:

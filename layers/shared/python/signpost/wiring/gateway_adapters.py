@@ -60,6 +60,8 @@ class GatewayAdapters:
     pause: "Callable[[], workflow_ports.Pause]"
     lease_margin: float
     """Seconds for which a claim outlasts the time that its step may take."""
+    public_url: str
+    """Scheme and host under which clients reach the gateway."""
     link: "LambdaTransport"
     clock: "Clock"
     timestamps: "Timestamps"
@@ -92,6 +94,7 @@ def build_aws_adapters(settings: GatewaySettings, telemetry: Telemetry) -> Gatew
         step_executors=dict,
         pause=_build_pause,
         lease_margin=settings.lease_margin,
+        public_url=settings.public_url,
         link=BotoLambdaTransport(clients.lambdas, clock=clock, log_abandoned_call=telemetry.log_abandoned_call),
         clock=clock,
         timestamps=SystemTimestamps(),

@@ -1,0 +1,1 @@
+"""Resources at `signpost://` URIs, on every surface: workflows, runs, configuration and the deployment."""

@@ -1,0 +1,76 @@
+"""What the deployment is: name, release, protocol revisions, endpoints, and how much of what the caller can use."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from signpost.catalogue.catalogue_access import CatalogueAccess
+from signpost.content.api.functions import addressable_skills
+from signpost.mcp.revisions import LEGACY_VERSIONS, MODERN_VERSIONS
+from signpost.model import Call, Json, JsonObject
+from signpost.surfaces.documents import caller_of
+from signpost.surfaces.function_calls import is_tool
+
+if TYPE_CHECKING:
+    from signpost.calling.function_access import FunctionAccess
+    from signpost.content.documents import Skills
+    from signpost.content.prompts import Prompts
+    from signpost.mcp.server_description import ServerDescriptions
+
+SURFACES: Mapping[str, str] = {
+    "/mcp": "Seven tools that find, start and drive everything.",
+    "/mcp/flat": "Every skill and every workflow as a tool.",
+    "/mcp/functions": "Every function as a tool.",
+}
+"""What the endpoints have as tools, by path."""
+
+
+class DeploymentOverview:
+    def __init__(
+        self,
+        *,
+        public_url: str,
+        server: "ServerDescriptions",
+        catalogue: CatalogueAccess,
+        functions: "FunctionAccess",
+        skills: "Skills",
+        prompts: "Prompts",
+    ) -> None:
+        self._public_url = public_url
+        self._server = server
+        self._catalogue = catalogue
+        self._functions = functions
+        self._skills = skills
+        self._prompts = prompts
+
+    def read_all(self, call: Call) -> JsonObject:
+        return {
+            **self._server.load(call.principal.tenant).info,
+            "product": "Signpost",
+            "tenant": call.principal.tenant,
+            "protocolVersions": [*MODERN_VERSIONS, *LEGACY_VERSIONS],
+            "endpoints": [
+                {"path": path, "url": f"{self._public_url}{path}", "description": says}
+                for path, says in SURFACES.items()
+            ],
+            "counts": self._count(call),
+        }
+
+    def read_one(self, name: str, call: Call) -> None:
+        del name, call
+
+    def list_names(self, call: Call) -> Sequence[str]:
+        del call
+        return ()
+
+    def _count(self, call: Call) -> Json:
+        """Count what lists show to the caller."""
+        items, caller = self._catalogue.load(call.principal).items, caller_of(call)
+        functions = self._functions.allowed_functions(call.principal)
+        tools = [hosted for hosted in functions.functions if is_tool(hosted, functions.settings)]
+        return {
+            "documents": len(addressable_skills(self._skills.list_readable(caller))),
+            "prompts": len(self._prompts.list_readable(caller)),
+            "workflows": sum(item.kind == "workflow" for item in items),
+            "capabilities": sum(item.kind == "capability" for item in items),
+            "skills": sum(not hosted.hidden for hosted in tools),
+        }

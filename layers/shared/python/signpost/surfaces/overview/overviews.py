@@ -1,0 +1,142 @@
+"""Overviews by topic: their URIs, their templates, and the completion of the templates' variables."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from signpost.calling.uri_templates import UriTemplate, parse_uri_template
+from signpost.mcp.messages import encode
+from signpost.model import Call, Completion, JsonObject, Resource, ResourceTemplate
+from signpost.policy.policy_items import resource_item
+from signpost.records import dataclass
+from signpost.surfaces.overview.resources import SCHEME
+
+if TYPE_CHECKING:
+    from signpost.policy.access import AccessLookup
+    from signpost.policy.policy_items import PolicyItem
+
+JSON = "application/json"
+TOPIC = "topic"
+"""The variable of the template whose instances are the whole overviews."""
+
+
+class Overview(Protocol):
+    """What the resources of one topic show. A value that the caller may not see is None, as one that does not exist."""
+
+    def read_all(self, call: Call) -> JsonObject | None: ...
+
+    def read_one(self, name: str, call: Call) -> JsonObject | None: ...
+
+    def list_names(self, call: Call) -> Sequence[str]:
+        """Returns the names that complete the variable of the template."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    name: str
+    title: str
+    says: str
+    overview: Overview
+    variable: str = ""
+    """The variable of the template for one entry; empty if there is none."""
+    is_listed: bool = True
+    """Whether the topic can be read as a whole."""
+
+    @property
+    def uri(self) -> str:
+        return f"{SCHEME}{self.name}"
+
+    @property
+    def pattern(self) -> str:
+        return f"{self.uri}/{{{self.variable}}}"
+
+
+class Overviews:
+    """Reads overviews for callers. Rules apply to their URIs as to those of other resources."""
+
+    def __init__(self, topics: Sequence[Topic], accesses: "AccessLookup") -> None:
+        self._topics = topics
+        self._accesses = accesses
+        self._whole = parse_uri_template(f"{SCHEME}{{{TOPIC}}}")
+        self._one: Mapping[str, UriTemplate] = {
+            topic.name: parse_uri_template(topic.pattern) for topic in topics if topic.variable
+        }
+
+    def list_resources(self, call: Call) -> Sequence[Resource]:
+        return self._accesses.of(call.principal).filter(
+            [
+                Resource(topic.uri, topic.name, title=topic.title, description=topic.says, mime_type=JSON)
+                for topic in self._listed_topics()
+            ],
+            lambda resource: _item_of(resource.uri),
+        )
+
+    def list_templates(self, call: Call) -> Sequence[ResourceTemplate]:
+        return self._accesses.of(call.principal).filter(
+            list(self._templates()), lambda template: _item_of(template.uri_template)
+        )
+
+    def read(self, uri: str, call: Call) -> Sequence[JsonObject] | None:
+        for topic in self._topics:
+            value = self._read_topic(topic, uri, call)
+            if value is not None:
+                return [{"uri": uri, "mimeType": JSON, "text": encode(value)}]
+        return None
+
+    def complete(self, pattern: str, argument: str, value: str, call: Call) -> Completion | None:
+        found = self._names_of(pattern, argument, call)
+        if found is None:
+            return None
+        template, names = found
+        access = self._accesses.of(call.principal)
+        fitting = [
+            name
+            for name in names
+            if name.startswith(value) and access.allows(_item_of(str(template.expand({argument: name}))))
+        ]
+        return Completion(fitting, len(fitting))
+
+    def _listed_topics(self) -> Iterator[Topic]:
+        return (topic for topic in self._topics if topic.is_listed)
+
+    def _templates(self) -> Iterator[ResourceTemplate]:
+        names = ", ".join(f"`{topic.name}`" for topic in self._listed_topics())
+        yield ResourceTemplate(
+            self._whole.text,
+            "overview",
+            title="Overview of this server",
+            description=f"What you can use here and what applies to you, by topic: {names}.",
+            mime_type=JSON,
+        )
+        for topic in self._topics:
+            if topic.variable:
+                whole = f" {topic.uri} shows all." if topic.is_listed else ""
+                yield ResourceTemplate(
+                    topic.pattern,
+                    topic.name,
+                    title=topic.title,
+                    description=f"{topic.says} One by its {topic.variable}.{whole}",
+                    mime_type=JSON,
+                )
+
+    def _read_topic(self, topic: Topic, uri: str, call: Call) -> JsonObject | None:
+        is_whole = uri == topic.uri and topic.is_listed
+        template = self._one.get(topic.name)
+        variables = None if is_whole or template is None else template.values_in(uri)
+        if not (is_whole or variables) or not self._accesses.of(call.principal).admits(_item_of(uri)):
+            return None
+        overview = topic.overview
+        return overview.read_one(variables[topic.variable], call) if variables else overview.read_all(call)
+
+    def _names_of(self, pattern: str, argument: str, call: Call) -> tuple[UriTemplate, Sequence[str]] | None:
+        """Return the template of this pattern and the values of its variable; None if there is no such one."""
+        if (pattern, argument) == (self._whole.text, TOPIC):
+            return self._whole, [topic.name for topic in self._listed_topics()]
+        for topic in self._topics:
+            if topic.variable and (pattern, argument) == (topic.pattern, topic.variable):
+                return self._one[topic.name], topic.overview.list_names(call)
+        return None
+
+
+def _item_of(uri: str) -> "PolicyItem":
+    return resource_item(uri, ())

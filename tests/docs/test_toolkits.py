@@ -18,6 +18,7 @@ from signpost.contract import (
     LONGEST_URI,
 )
 from signpost.mcp.results import MOST_COMPLETIONS
+from signpost.mcp.revisions import CLIENT_CAPABILITIES
 from signpost.model import JsonObject, Principal
 from signpost.surfaces import toolkit_answers
 from signpost.surfaces.toolkit_components import INSTANCES_WITHIN
@@ -34,13 +35,14 @@ from signpost.toolkit.resource_contents import MOST_INSTANCES
 from signpost.toolkit.secrets import CACHE_SECONDS, SHORTEST_MASKED
 from signpost.toolkit.testing import TrialResult
 from tests.support.function_host import MemoryLog, build_call, build_secrets
-from tests.support.toolkits import RecordingTool
+from tests.support.memory_gateway import META
+from tests.support.toolkits import RecordingTool, ServedToolkits
 
 PROJECT = Path(__file__).resolve().parents[2]
 PAGE = (PROJECT / "docs/toolkits.md").read_text()
-WRITTEN, TEST, REGISTERED, SPEC, RIGHTS, CONTENT, COMPONENTS, COMPONENTS_TEST = re.findall(
-    r"^```python\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL
-)
+(
+    WRITTEN, TEST, REGISTERED, SPEC, RIGHTS, CONTENT, QUESTION, QUESTION_TEST, COMPONENTS, COMPONENTS_TEST,
+) = re.findall(r"^```python\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL)  # fmt: skip
 
 
 def rows_after(words: str) -> Mapping[str, str]:
@@ -104,6 +106,47 @@ def test_the_documented_prompts_resources_and_their_test_work(monkeypatch: pytes
     run(COMPONENTS_TEST, names)["test_what_there_is_beside_tools"]()
     kit: Toolkit = names["kit"]
     assert kit.complete("review", "language", "py") == ["python"]
+
+
+def documented_question(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    monkeypatch.delenv("AWS_LAMBDA_FUNCTION_NAME", raising=False)
+    return run(QUESTION, {})
+
+
+def test_the_documented_question_and_its_test_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = documented_question(monkeypatch)
+    run(QUESTION_TEST, names)["test_a_refund_asks_how_much"]()
+
+
+def test_the_documented_question_reaches_a_client_and_its_answer_the_tool(monkeypatch: pytest.MonkeyPatch) -> None:
+    served = ServedToolkits(documented_question(monkeypatch)["kit"], endpoint="/mcp/flat")
+    meta: JsonObject = {"_meta": {**META, CLIENT_CAPABILITIES: {"elicitation": {}}}}
+    call: JsonObject = {"name": "skill:refund", "arguments": {"order": "7"}, **meta}
+    asked = served.request_result("tools/call", call)
+    assert asked["inputRequests"]["refund"]["params"]["message"] == "How much of the order 7 is refunded?"
+    for amount, said in ((30, "Refunded 30 of the order 7."), (90, "At most 80 can be refunded.")):
+        answers: JsonObject = {"refund": {"action": "accept", "content": {"amount": amount}}}
+        again: JsonObject = {**call, "inputResponses": answers, "requestState": asked["requestState"]}
+        assert served.request_result("tools/call", again)["content"][0]["text"] == said
+
+
+@pytest.mark.parametrize(
+    ("options", "listed"), [({}, ["input", "config", "zone"]), ({"strict": True}, ["zone"])], ids=["open", "closed"]
+)
+def test_input_and_config_are_listed_beside_an_open_schema_as_documented(options: Any, listed: list[str]) -> None:
+    kit = Toolkit("clock")
+
+    @kit.tool(**options)
+    def server_time(zone: str = "UTC") -> str:
+        return zone
+
+    assert server_time
+    properties = {
+        path: served.list_tools()[name]["inputSchema"]["properties"]
+        for path, name in (("/mcp/flat", "skill:server_time"), ("/mcp/functions", "clock__server_time"))
+        for served in [ServedToolkits(kit, endpoint=path)]
+    }
+    assert [list(shown) for shown in properties.values()] == [listed, ["zone"]]
 
 
 def test_the_table_of_component_options_matches_the_code() -> None:

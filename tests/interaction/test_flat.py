@@ -165,6 +165,34 @@ class TestToolEntries:
         assert list(schema["properties"]) == ["input", "config", "query", "max_results"]
         assert schema["required"] == ["query"]
 
+    @pytest.mark.parametrize("closing", ["additionalProperties", "unevaluatedProperties"])
+    def test_a_closed_schema_is_listed_as_declared_and_takes_nothing_else(
+        self, client: FunctionToolClient, closing: str
+    ) -> None:
+        closed: JsonObject = {**QUERY, closing: False}
+        client.host(HostedFunction("yard::search", input_schema=closed))
+        assert tools_by_name(client)["skill:search"]["inputSchema"] == closed
+        for name, value in (("input", "rain"), ("config", {"query": "rain"})):
+            refused = client.call("skill:search", {"query": "rain", name: value})
+            assert (refused["isError"], name in read_text(refused)) == (True, True)
+        assert client.calls == []
+        assert client.call("skill:search", {"query": "rain"})["isError"] is False
+
+    def test_a_closed_schema_keeps_an_input_and_a_config_of_its_own(self) -> None:
+        declared: JsonObject = {
+            "type": "object",
+            "properties": {"input": {"type": "integer"}, "config": {"type": "string"}},
+            "additionalProperties": False,
+        }
+        assert skill_schema(declared) == declared
+        assert merge_config(declared, {"config": "a"}) == {"config": "a"}
+
+    @pytest.mark.parametrize("extra", [True, {"type": "integer"}, {}])
+    def test_a_schema_that_allows_further_properties_has_the_generic_ones(self, extra: Any) -> None:
+        properties = skill_schema({**QUERY, "additionalProperties": extra})["properties"]
+        assert isinstance(properties, dict)
+        assert list(properties) == ["input", "config", "query", "max_results"]
+
     @pytest.mark.parametrize("name", ["input", "config"])
     def test_a_declared_field_takes_precedence_over_a_generic_one(self, name: str) -> None:
         properties = skill_schema({"type": "object", "properties": {name: {"type": "integer"}}})["properties"]
@@ -248,8 +276,8 @@ class TestToolkits:
 
     def test_s17_a_strict_function_refuses_undeclared_fields_by_name(self) -> None:
         served = ServedToolkits(yard_toolkit(), endpoint=FLAT)
-        assert read_text(served.call("skill:spell", config={"word": "ab"})) == "a b"
-        for arguments, name in (({"input": "ab"}, "input"), ({"wrod": "ab"}, "wrod"), ({"config": {"x": 1}}, "x")):
+        assert read_text(served.call("skill:spell", word="ab")) == "a b"
+        for arguments, name in (({"input": "ab"}, "input"), ({"wrod": "ab"}, "wrod"), ({"config": {}}, "config")):
             refused = served.call("skill:spell", **arguments)
             assert (refused["isError"], f"'{name}' was unexpected" in read_text(refused)) == (True, True)
 

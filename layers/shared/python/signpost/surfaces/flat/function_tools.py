@@ -27,6 +27,7 @@ INSTRUCTIONS = (
 )
 MENTIONS = (SKILL_TOOL_PREFIX, WORKFLOW_TOOL, *(tool.name for tool in RUN_TOOLS), "catalog", "skill__fetch")
 """The tools that the instructions name, and the prefixes of names."""
+CLOSING_KEYWORDS = ("additionalProperties", "unevaluatedProperties")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +94,12 @@ class SkillTools:
 
 def skill_schema(declared: JsonObject | None) -> JsonObject:
     """Build the input schema of a skill: the generic properties and those that the author declared, which take
-    precedence. If the author declared nothing, no other properties are allowed."""
+    precedence. If the author declared nothing, no other properties are allowed. A closed schema stays as declared."""
     if declared is None:
         return skill_arguments(None)
     shown = client_schema(declared)
+    if any(declared.get(keyword) is False for keyword in CLOSING_KEYWORDS):
+        return shown
     return {**shown, "properties": {**GENERIC, **as_object(shown.get("properties"))}}
 
 

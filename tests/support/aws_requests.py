@@ -72,7 +72,8 @@ def list_key_families(tenant: str) -> Sequence[str]:
         families += [keys.placements(scope)["pk"]["S"], keys.placed_functions_of(scope), keys.outbox_of(scope)]
         families += [keys.entries_of(scope, partition) for partition in partitions]
     families += [keys.deployment_lists()["pk"]["S"]]
-    families += [keys.EXECUTORS, keys.SCOPES, keys.settings_of(tenant), keys.breakers_of(tenant)]
+    families += [keys.EXECUTORS, keys.SCOPES, keys.settings_of(None)]
+    families += [keys.settings_of(tenant), keys.breakers_of(tenant)]
     families += [keys.workflow(tenant, "wf_1"), keys.open_requests_of(tenant), keys.definition(tenant, "d")["pk"]["S"]]
     return [*families, due_shard(0), f"tenant#{tenant}#unheard-of", "unheard-of"]
 

@@ -238,8 +238,8 @@ class StartedRuns:
 def test_with_a_lister_the_runs_of_the_caller_are_listed_and_completed() -> None:
     reader, lister = Reader(), StartedRuns()
     composition = reader.gateway.composition
-    runs = RunOverview(lambda: composition.workflow_services().workflows, lister)
-    topics = [Topic("runs", "Runs", "Runs that you may see.", runs, "id")]
+    runs = RunOverview(composition.workflow_services().workflows, lister)
+    topics = [Topic("runs", "Runs", "Runs that you may see.", lambda: runs, "id")]
     overviews = OverviewResources(lambda: Overviews(topics, composition.policy.accesses))
     surface = replace(build_gateway_surface(composition), resources=[overviews], completions=[overviews])
     reader.gateway.serve_surface(surface)
@@ -397,13 +397,14 @@ def test_the_catalog_shows_the_whole_overviews_as_hidden_resources() -> None:
     assert [(resource["uri"], resource["hidden"]) for resource in shown] == [(uri, True) for uri in WHOLE]
 
 
-LATE = {
-    "signpost.surfaces.overview.overviews",
+TEMPLATES = {"signpost.surfaces.overview.overviews", "signpost.wiring.overviews"}
+TOPICS = {
     "signpost.surfaces.overview.workflow_overview",
     "signpost.surfaces.overview.configuration_overview",
     "signpost.surfaces.overview.deployment_overview",
     "signpost.surfaces.overview.run_overview",
-    "signpost.wiring.overviews",
+    "signpost.wiring.overview_limits",
+    "signpost.workflow.engine.engine",
 }
 
 
@@ -414,5 +415,9 @@ def test_lists_of_tools_and_resources_import_nothing_of_the_overviews() -> None:
         "for method in ('tools/list', 'resources/list', 'prompts/list'): gateway.request(method)\n"
         "gateway.request('resources/read', {'uri': 'iii://skills'})\n"
     )
-    assert imported_by(program, LATE) == set()
-    assert imported_by(program + "gateway.request('resources/templates/list')", LATE) == LATE
+    assert imported_by(program, TEMPLATES | TOPICS) == set()
+    program += "gateway.request('resources/templates/list')\n"
+    assert imported_by(program, TEMPLATES | TOPICS) == TEMPLATES
+    for uri in (*WHOLE, "signpost://runs/wf_1"):
+        program += f"gateway.request('resources/read', {{'uri': {uri!r}}})\n"
+    assert imported_by(program, TEMPLATES | TOPICS) == TEMPLATES | TOPICS

@@ -1,6 +1,6 @@
 """Overviews by topic: their URIs, their templates, and the completion of the templates' variables."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from signpost.calling.uri_templates import UriTemplate, parse_uri_template
@@ -36,7 +36,8 @@ class Topic:
     name: str
     title: str
     says: str
-    overview: Overview
+    load: Callable[[], Overview]
+    """Returns what the topic shows, always the same object. Lists of templates do not call it."""
     variable: str = ""
     """The variable of the template for one entry; empty if there is none."""
     is_listed: bool = True
@@ -125,7 +126,7 @@ class Overviews:
         variables = None if is_whole or template is None else template.values_in(uri)
         if not (is_whole or variables) or not self._accesses.of(call.principal).admits(_item_of(uri)):
             return None
-        overview = topic.overview
+        overview = topic.load()
         return overview.read_one(variables[topic.variable], call) if variables else overview.read_all(call)
 
     def _names_of(self, pattern: str, argument: str, call: Call) -> tuple[UriTemplate, Sequence[str]] | None:
@@ -134,7 +135,7 @@ class Overviews:
             return self._whole, [topic.name for topic in self._listed_topics()]
         for topic in self._topics:
             if topic.variable and (pattern, argument) == (topic.pattern, topic.variable):
-                return self._one[topic.name], topic.overview.list_names(call)
+                return self._one[topic.name], topic.load().list_names(call)
         return None
 
 

@@ -1,6 +1,6 @@
 """The runs of workflows, as `workflow.get` shows them to the caller."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from signpost.workflow.running.answers import build_answer
@@ -26,7 +26,7 @@ class RunLister(Protocol):
 class RunOverview:
     """Shows one run by its id and, with a lister, the newest runs of the caller."""
 
-    def __init__(self, workflows: "Callable[[], Workflows]", lister: "RunLister | None" = None) -> None:
+    def __init__(self, workflows: "Workflows", lister: "RunLister | None" = None) -> None:
         self._workflows = workflows
         self._lister = lister
 
@@ -34,7 +34,7 @@ class RunOverview:
         return None if self._lister is None else {"runs": self._lister.list_runs(call.principal, MOST_RUNS)}
 
     def read_one(self, name: str, call: "Call") -> "JsonObject | None":
-        found = self._workflows().get(name, call.principal, call.deadline)
+        found = self._workflows.get(name, call.principal, call.deadline)
         return None if isinstance(found, WorkflowRefusal) else build_answer(found.definition, found.step)
 
     def list_names(self, call: "Call") -> Sequence[str]:

@@ -289,6 +289,14 @@ def test_rules_about_uris_hold_for_overviews() -> None:
     assert reader.complete("signpost://config/{key}", "key")["values"] == []
 
 
+def test_a_denied_uri_is_logged_with_its_rule(capsys: pytest.CaptureFixture[str]) -> None:
+    reader = Reader(quiet={"kind": "mcp_restriction", "what": ["signpost://config*"]})
+    assert "error" in reader.ask("resources/read", {"uri": "signpost://config"})
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    denied = [(line["item"], line["rule"]) for line in lines if line.get("message") == "denied"]
+    assert denied == [("signpost://config", "quiet")]
+
+
 def test_with_default_deny_overviews_need_a_rule_that_allows_them() -> None:
     reader = Reader(default="deny", work={"kind": "allow", "who": ["*"], "what": ["workflow:deploy it"]})
     assert patterns_of(reader) == []

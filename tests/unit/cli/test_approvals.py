@@ -321,9 +321,9 @@ def test_a_decision_is_recorded_although_its_chain_fails(
     run, asked = start_asking(operator_workflows, FAILING_CHAIN)
     said = failing_signpost(*command, run, "--yes", who="ann")
     assert said == (
-        f"signpost: {decided.format(asked['digest'])} is recorded. A later step failed: The state sorting continues "
-        "only if exactly one transition is possible. Possible now: left, right. The run is in state sorting now, "
-        f"version 3. See `signpost workflow timeline {run}`.\n"
+        f"signpost: {decided.format(asked['digest'])} is recorded. A later step failed: The choice is ambiguous: 2 "
+        "automatic transitions of the state sorting are possible (left, right). The engine continues only if exactly "
+        f"one is. The run is in state sorting now, version 3. See `signpost workflow timeline {run}`.\n"
     )
     assert state_of(operator_workflows, run) == "sorting"
 
@@ -367,7 +367,7 @@ def test_a_passed_deadline_is_reported_before_the_failure_of_its_chain(
     run, _ = start_asking(operator_workflows, {**FAILING_CHAIN, "onTimeout": {"target": "sorting"}})
     operator_workflows.world.clock.advance(61)
     said = failing_signpost(*APPROVE, run, "--yes", who="ann")
-    assert "timed out before your decision arrived. A step after the timeout failed: The state sorting" in said
+    assert "timed out before your decision arrived. A step after the timeout failed: The choice is ambiguous" in said
     assert "The run is in state sorting now, version 3." in said
     assert "recorded" not in said
 

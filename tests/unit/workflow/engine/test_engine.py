@@ -262,6 +262,20 @@ def test_a_chain_continues_only_if_exactly_one_transition_is_open(first: str, se
     assert len(run.linked) == fits
 
 
+@pytest.mark.parametrize(
+    ("expression", "says"),
+    [
+        ("1 == 1", "The choice is ambiguous: 2 automatic transitions of the state a are possible (x, y)."),
+        ("1 == 2", "No automatic transition of the state a is possible, since the guards of each reject it (x, y)."),
+    ],
+)
+def test_a_broken_chain_says_whether_the_choice_is_ambiguous_or_empty(expression: str, says: str) -> None:
+    guarded = {name: automatic("d", guards=expression_guards(expression)) for name in ("x", "y")}
+    run = ScriptedRun(definition(initialState="a", states={"a": state(**guarded), "d": DONE}))
+    assert run.last.refusal is not None
+    assert run.last.refusal.message == f"{says} The engine continues only if exactly one is."
+
+
 def test_the_guard_of_the_only_deterministic_transition_is_evaluated() -> None:
     run = ScriptedRun(
         definition(

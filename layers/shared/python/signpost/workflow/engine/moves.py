@@ -1,6 +1,7 @@
 """Advances a step through a workflow, move by move: submissions, the hops of a chain, the `onEnter` of a state and the
 target of a deadline all take this one path."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from signpost.model import JsonObject
@@ -267,9 +268,7 @@ class Walk:
         if len(ready) == 1:
             self._take(ready[0], Move(ready[0].name, {}, is_hop=True))
             return
-        names = ", ".join(transition.name for transition in ready) or "none"
-        condition = f"The state {self._state.name} continues only if exactly one transition is possible."
-        message = f"{condition} Possible now: {names}."
+        message = _describe_selection(self._state, ready)
         self._break_chain(Refusal("CHAIN_FAILED", message, error_class="selection_error"))
 
     def _end_chain(self) -> None:
@@ -305,3 +304,13 @@ class Walk:
 
     def _record(self, record: AuditRecord) -> None:
         self.step = add_record(self.step, replace(record, at=self._now))
+
+
+def _describe_selection(state: State, ready: Sequence[Transition]) -> str:
+    """Describe why the engine takes none of the automatic transitions of a state: several are possible, or none is."""
+    listed = ", ".join(transition.name for transition in ready or state.transitions.values())
+    if ready:
+        problem = f"The choice is ambiguous: {len(ready)} automatic transitions of the state {state.name} are possible"
+    else:
+        problem = f"No automatic transition of the state {state.name} is possible, since the guards of each reject it"
+    return f"{problem} ({listed}). The engine continues only if exactly one is."

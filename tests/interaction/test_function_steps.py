@@ -135,6 +135,14 @@ def test_a_timeout_setting_overrides_the_declared_timeout() -> None:
     assert bank.stand().state == "b"
 
 
+def test_a_timeout_for_all_functions_of_a_tenant_applies_to_steps() -> None:
+    bank = PaymentWorkflow(Result(None), hosted=HostedFunction(PAY))
+    bank.settings.set(TENANT, None, "tool_timeout_ms", 100_000)
+    assert bank.go()["pending"]["on"] == "executor"
+    bank.shop.run_until_idle()
+    assert bank.stand().state == "b"
+
+
 @pytest.mark.parametrize(
     ("reply", "error_class"),
     [

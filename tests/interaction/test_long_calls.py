@@ -140,11 +140,35 @@ def test_the_timeout_of_the_function_decides_if_its_call_is_long(
     assert len(caller.calls) == is_waited_for
 
 
-def test_a_timeout_for_all_functions_makes_no_call_long() -> None:
+@pytest.mark.parametrize(
+    ("declared", "of_tenant", "ends_after", "is_waited_for"),
+    [
+        (None, 25_000, 60_000, True),
+        (None, 25_001, 60_000, False),
+        (None, 100_000, 20_000, True),
+        (20_000, 100_000, 60_000, True),
+        (40_000, 20_000, 60_000, False),
+    ],
+)
+def test_a_timeout_for_all_functions_of_a_tenant_makes_calls_long(
+    declared: int | None, of_tenant: int, ends_after: int, *, is_waited_for: bool
+) -> None:
+    caller = LongCallClient(BRIDGE)
+    executor = Executor(YARD.arn, YARD.key_secret_arn, ends_after)
+    assert caller.directory.place(TENANT, executor, [HostedFunction(BUILD, timeout_ms=declared)]) == []
+    caller.settings.set(TENANT, None, "tool_timeout_ms", of_tenant)
+    answer = caller.build()
+    assert ("pending" not in answer.get("structuredContent", {})) == is_waited_for
+    assert len(caller.calls) == is_waited_for
+
+
+def test_a_call_that_a_timeout_of_the_tenant_makes_long_has_that_time() -> None:
     caller = LongCallClient(BRIDGE, timeout_ms=None)
     caller.settings.set(TENANT, None, "tool_timeout_ms", 100_000)
-    caller.build()
-    assert caller.calls[0]["deadline"] - caller.gateway.clock.now() == pytest.approx(25)
+    assert "pending" in caller.build()["structuredContent"]
+    caller.works()
+    (call,) = caller.calls
+    assert round(call["deadline"] - caller.gateway.clock.now()) == min(100_000, YARD.timeout_ms) / 1000
 
 
 def test_a_timeout_setting_applies_within_two_seconds() -> None:

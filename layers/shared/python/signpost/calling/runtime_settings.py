@@ -160,12 +160,13 @@ def parse_value(name: str, text: str) -> SettingValue:
 
 
 def declared_timeout_ms(state: FunctionState) -> int | None:
-    """Return the timeout that the author or an operator declared for this function; None if only the general one
-    applies."""
+    """Return the timeout that the author declared, or that an operator set for this function or for all functions of
+    the tenant; None if only the default applies."""
     placement = placement_of(state)
-    if placement is None or (placement.hosted.timeout_ms is None and "tool_timeout_ms" not in state.settings):
+    if placement is None:
         return None
-    return timeout_ms(state, placement)
+    is_set = "tool_timeout_ms" in state.settings or "tool_timeout_ms" in state.tenant_settings
+    return timeout_ms(state, placement) if is_set or placement.hosted.timeout_ms is not None else None
 
 
 def is_declared_long(hosted: HostedFunction) -> bool:

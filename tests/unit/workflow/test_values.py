@@ -62,6 +62,28 @@ def test_a_template_becomes_a_value(template: Json, value: Json) -> None:
     assert type(found) is type(value)
 
 
+@pytest.mark.parametrize(
+    ("template", "value"),
+    [
+        (["$.context.clerk", 1], ["mia", 1]),
+        ({"a": {"b": ["$.arguments.note"]}}, {"a": {"b": ["hi"]}}),
+        ({"a": {"add": ["$.context.rounds", 1]}}, {"a": 3}),
+        ({"a": {"set": "$.context.clerk"}}, {"a": "$.context.clerk"}),
+        ({"set": {"a": "$.context.clerk"}}, {"a": "$.context.clerk"}),
+        ({"concat": [{"a": "$.context.clerk"}]}, '{"a": "mia"}'),
+        ({"a": ["$.context.gone"], "b": "$price"}, {"a": [None], "b": "$price"}),
+        ({}, {}),
+    ],
+)
+def test_a_template_is_resolved_in_depth(template: Json, value: Json) -> None:
+    assert resolve_template(template, SOURCES, nested=True) == value
+
+
+@given(st.recursive(st.text() | st.none(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))
+def test_a_set_value_stays_as_it_is_in_depth(value: Json) -> None:
+    assert resolve_template([{"set": value}], SOURCES, nested=True) == [value]
+
+
 def test_a_mapping_can_swap_values() -> None:
     assert apply_mapping({"a": "$.context.b", "b": "$.context.a"}, SOURCES) == {"a": 2, "b": 1}
 

@@ -72,6 +72,7 @@ type WarningCode = Literal[
     "slow_pattern",  # a pattern repeats a repetition, or may split a text between two repetitions in many ways
     "order_to_model",  # visible text gives orders to a model over its instructions
     "unchecked_arguments",  # a transition without inputSchema hands on or reads arguments that nothing has checked
+    "impossible_value",  # an expression in a mapping is always null
 ]
 """The codes of warnings about a publication, which a strict publication refuses."""
 

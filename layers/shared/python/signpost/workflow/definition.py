@@ -23,6 +23,9 @@ MOST_HOPS = 50
 LARGEST_COUNT = 2**53 - 1
 """Times cannot be computed from larger numbers, and clients cannot read them."""
 BY_GUARDS = "byGuards"
+NESTED_VALUES = "nested"
+"""The member `values` of a compiled transition or `onEnter` whose mappings are resolved in depth. Definitions of older
+releases do not have it: there, values inside of lists and objects are literal."""
 OVERRIDE_PREFIX = "$"
 """The first character of overrides, which are submitted like transitions but are none."""
 
@@ -38,6 +41,8 @@ class ExecutorSpec:
     kind: str
     settings: JsonObject
     """All members of the executor as the author wrote them, `kind` included."""
+    resolves_nested: bool = False
+    """Whether its mappings are resolved inside of lists and objects too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +58,8 @@ class OnEnter:
     """The guards of the capability that it names. They apply here as in any transition."""
     output: JsonObject = field(default_factory=dict[str, Json])
     reliability: JsonObject = field(default_factory=dict[str, Json])
+    resolves_nested: bool = False
+    """Whether its mappings are resolved inside of lists and objects too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +80,8 @@ class Transition:
     reliability: JsonObject = field(default_factory=dict[str, Json])
     prefill: JsonObject = field(default_factory=dict[str, Json])
     branches: Sequence[Branch] = ()
+    resolves_nested: bool = False
+    """Whether its mappings are resolved inside of lists and objects too."""
     is_denied: bool = False
     """Whether policy denies it to the requesting principal. If it is under way it continues, but this principal cannot
     have it executed."""
@@ -205,7 +214,8 @@ class _DefinitionReader:
 
     def _read_transition(self, name: str, raw: Json, at: Pointer, states: JsonObject) -> Transition:
         fields = self._read_object(raw if raw is not None else {}, at)
-        written_guards = fields.get("guards")
+        written_guards, nested = fields.get("guards"), fields.get("values") == NESTED_VALUES
+        executor = fields.get("executor")
         return Transition(
             name=name,
             target=self._read_state_name(fields, "target", at, states),
@@ -216,22 +226,25 @@ class _DefinitionReader:
             input_schema=self._read_schema(fields, at),
             guards=guards_of(written_guards),
             written_guards=tuple(written_guards) if isinstance(written_guards, list) else (),
-            executor=self._read_executor(fields["executor"], (*at, "executor")) if fields.get("executor") else None,
+            executor=self._read_executor(executor, (*at, "executor"), nested=nested) if executor else None,
             output=self._read_object(fields.get("output", {}), (*at, "output")),
             reliability=self._read_object(fields.get("reliability", {}), (*at, "reliability")),
             prefill=self._read_object(fields.get("prefill", {}), (*at, "prefill")),
             branches=self._read_branches(fields, at, states),
+            resolves_nested=nested,
         )
 
     def _read_on_enter(self, raw: Json, at: Pointer) -> OnEnter | None:
         fields = self._read_object(raw, at)
         if not fields.get("executor"):
             return None  # without an executor it does nothing, and `signpost check` warns of it
+        nested = fields.get("values") == NESTED_VALUES
         return OnEnter(
-            executor=self._read_executor(fields["executor"], (*at, "executor")),
+            executor=self._read_executor(fields["executor"], (*at, "executor"), nested=nested),
             guards=guards_of(fields.get("guards")),
             output=self._read_object(fields.get("output", {}), (*at, "output")),
             reliability=self._read_object(fields.get("reliability", {}), (*at, "reliability")),
+            resolves_nested=nested,
         )
 
     def _read_branches(self, fields: JsonObject, at: Pointer, states: JsonObject) -> Sequence[Branch]:
@@ -247,13 +260,13 @@ class _DefinitionReader:
             branches.append(Branch(guard_of(branch.get("when")), target))
         return tuple(branches)
 
-    def _read_executor(self, raw: Json, at: Pointer) -> ExecutorSpec:
+    def _read_executor(self, raw: Json, at: Pointer, *, nested: bool) -> ExecutorSpec:
         fields = self._read_object(raw, at)
         kind = fields.get("kind")
         if not isinstance(kind, str) or not kind:
             self._add_fault(at, "has no `kind`")
             return ExecutorSpec("", fields)
-        return ExecutorSpec(kind, fields)
+        return ExecutorSpec(kind, fields, resolves_nested=nested)
 
     def _read_actor(self, fields: JsonObject, at: Pointer) -> Actor:
         actor = fields.get("actor", "agent")

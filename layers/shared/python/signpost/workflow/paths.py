@@ -15,6 +15,8 @@ _SCOPES: Mapping[str, Scope] = {
     "workflow.input": "input",
     "output": "output",
 }
+SCOPE_NAMES = tuple(_SCOPES)
+"""The names with which paths begin, behind `$.`."""
 _PATH = re.compile(r"\$\.(context|arguments|workflow\.input|output)((?:\.[^.\[\]\s]+|\[\d+\])*)")
 _STEP = re.compile(r"\.([^.\[\]\s]+)|\[(\d+)\]")
 

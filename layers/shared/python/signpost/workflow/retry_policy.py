@@ -81,7 +81,7 @@ def retry_policy_of(executor: ExecutorSpec, reliability: JsonObject) -> RetryPol
     has_retry = isinstance(reliability.get("retry"), Mapping)
     timeout = _read_seconds(reliability.get("timeoutMs"))
     return RetryPolicy(
-        candidates=(executor, *_read_fallbacks(as_object(reliability.get("fallback")).get("executors"))),
+        candidates=(executor, *read_fallbacks(reliability, nested=executor.resolves_nested)),
         timeout=timeout or None,
         attempts=_read_count(retry.get("maxAttempts"), MOST_ATTEMPTS) or 1,
         backoff=str(retry.get("backoff", "none")),
@@ -90,6 +90,17 @@ def retry_policy_of(executor: ExecutorSpec, reliability: JsonObject) -> RetryPol
         retried_classes=_read_error_classes(retry.get("retryOn")),
         has_retry=has_retry,
     )
+
+
+def read_fallbacks(reliability: JsonObject, *, nested: bool) -> Sequence[ExecutorSpec]:
+    """Read the fallbacks of an executor, which resolve their mappings as it does."""
+    raw = as_object(reliability.get("fallback")).get("executors")
+    executors = [as_object(entry) for entry in (raw if isinstance(raw, list) else [])]
+    return [
+        ExecutorSpec(kind, settings, resolves_nested=nested)
+        for settings in executors
+        if isinstance(kind := settings.get("kind"), str)
+    ]
 
 
 def find_human_fallbacks(definition: Definition) -> Iterator[DefinitionFault]:
@@ -110,12 +121,6 @@ def _iterate_reliabilities(definition: Definition) -> Iterator[tuple[Pointer, Js
             yield ("states", state.name, "onEnter"), state.on_enter.reliability
         for name, transition in state.transitions.items():
             yield ("states", state.name, "transitions", name), transition.reliability
-
-
-def _read_fallbacks(raw: Json) -> Sequence[ExecutorSpec]:
-    entries = raw if isinstance(raw, list) else []
-    executors = [as_object(entry) for entry in entries]
-    return [ExecutorSpec(kind, settings) for settings in executors if isinstance(kind := settings.get("kind"), str)]
 
 
 def _read_error_classes(raw: Json) -> frozenset[str]:

@@ -4,7 +4,7 @@ Every publisher compiles here, with places in files or without. A manifest that 
 published, and one that it compiles needs no further resolution.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
 
 from signpost.model import PROXY_WORKFLOW, Json, JsonObject, as_object
@@ -13,8 +13,10 @@ from signpost.records import dataclass
 from signpost.workflow.authoring.capabilities import ON_ENTER_MEMBERS, TRANSITION_MEMBERS, CapabilityResolver
 from signpost.workflow.authoring.discovery import EntryKind
 from signpost.workflow.authoring.exposures import compile_exposures, is_compiled_proxy
+from signpost.workflow.authoring.nested_values import mark_nested_values
 from signpost.workflow.authoring.problems import Problem, error
 from signpost.workflow.authoring.source_tree import SourceNode, to_json
+from signpost.workflow.authoring.steps import rewrite_steps
 from signpost.workflow.definition import Definition, DefinitionFault, parse_definition
 from signpost.workflow.engine.argument_schemas import NO_ARGUMENTS
 from signpost.workflow.proxy_default import READY, transitions_in
@@ -150,6 +152,7 @@ def _read_mappings(manifest: SourceNode, part: str, noun: str, problems: list[Pr
 
 
 def _add_workflow(resolution: ManifestResolution, name: str, document: SourceNode) -> None:
+    document = mark_nested_values(document)
     resolution.workflows[name] = document
     parsed = parse_definition(name, to_json(document))
     if isinstance(parsed, Definition):
@@ -198,28 +201,11 @@ def _add_proxy_workflow(resolution: ManifestResolution, capabilities: Capability
 
 
 def _inline_capabilities(document: SourceNode, capabilities: CapabilityResolver) -> SourceNode:
-    states = document.get("states")
-    if states is None or not states.is_mapping:
-        return document
-    return document.with_members(states=_map_members(states, lambda state: _inline_in_state(state, capabilities)))
-
-
-def _inline_in_state(state: SourceNode, capabilities: CapabilityResolver) -> SourceNode:
-    on_enter, transitions = state.get("onEnter"), state.get("transitions")
-    if on_enter and on_enter.is_mapping:
-        state = state.with_members(onEnter=capabilities.inline(on_enter, ON_ENTER_MEMBERS))
-    if transitions and transitions.is_mapping:
-        state = state.with_members(
-            transitions=_map_members(
-                transitions, lambda transition: capabilities.inline(transition, TRANSITION_MEMBERS)
-            )
-        )
-    return state
-
-
-def _map_members(mapping: SourceNode, change: Callable[[SourceNode], SourceNode]) -> SourceNode:
-    changed = {name: change(member) if member.is_mapping else member for name, member in mapping.members.items()}
-    return replace(mapping, content=changed)
+    return rewrite_steps(
+        document,
+        on_enter=lambda entry: capabilities.inline(entry, ON_ENTER_MEMBERS),
+        transition=lambda transition: capabilities.inline(transition, TRANSITION_MEMBERS),
+    )
 
 
 def catalogue_entries(resolution: ManifestResolution) -> Iterable[CatalogueEntry]:

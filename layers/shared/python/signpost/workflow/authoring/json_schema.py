@@ -12,7 +12,7 @@ from signpost.policy.rules_format import DEFAULT_NAME, EFFECTS
 from signpost.policy.rules_format import KINDS as RULE_KINDS
 from signpost.schema.validation import DIALECT
 from signpost.workflow.authoring.discovery import INCLUDE_KINDS
-from signpost.workflow.definition import ACTORS, BY_GUARDS, DECISIONS, DEEPEST_CHAIN
+from signpost.workflow.definition import ACTORS, BY_GUARDS, DECISIONS, DEEPEST_CHAIN, NESTED_VALUES
 from signpost.workflow.engine.steps import CHILD_WORKFLOW_KIND, FUNCTION_KIND, HUMAN_KIND, NOOP_KIND
 from signpost.workflow.guards import KINDS
 
@@ -113,7 +113,7 @@ EXECUTOR_SETTINGS: Mapping[str, JsonObject] = {
     FUNCTION_KIND: {"function": _TEXT, "arguments": _OBJECT},
     CHILD_WORKFLOW_KIND: {
         "definitionId": _TEXT,
-        "input": True,
+        "input": _OBJECT,
         "timeoutMs": _describe(_MILLISECONDS, "The time limit of the child workflow, in milliseconds."),
     },
     "rest": {
@@ -165,6 +165,9 @@ _RELIABILITY = _closed_object(
         ),
     }
 )
+_VALUES = _describe(
+    _one_of(NESTED_VALUES), "Written when it is published: its values are resolved inside of lists and objects too."
+)
 _TRANSITION = _closed_object(
     {
         "target": _describe(_TEXT, "The state that the transition leads to."),
@@ -177,6 +180,7 @@ _TRANSITION = _closed_object(
         "output": _describe(_OBJECT, "The values that it writes into the context: names, and paths or values."),
         "prefill": _describe(_OBJECT, "Arguments that are filled in when a link is built."),
         "branches": {"type": "array", "items": _ref("branch")},
+        "values": _VALUES,
     },
     ["target"],
 )
@@ -193,7 +197,13 @@ _STATE = _closed_object(
     }
 )
 _ON_ENTER = _closed_object(
-    {"executor": _ref("executor"), "guards": _list_of("guard"), "output": _OBJECT, "reliability": _ref("reliability")}
+    {
+        "executor": _ref("executor"),
+        "guards": _list_of("guard"),
+        "output": _OBJECT,
+        "reliability": _ref("reliability"),
+        "values": _VALUES,
+    }
 )
 _WORKFLOW = _closed_object(
     {

@@ -114,7 +114,7 @@ def is_waiting_for_person(definition: Definition, instance: Instance) -> bool:
 def _build_transition_link(definition: Definition, transition: Transition, instance: Instance) -> JsonObject:
     schema = arguments_schema_of(definition, transition)
     prefill: JsonObject = {} if schema == NO_ARGUMENTS else transition.prefill
-    prefilled = apply_mapping(prefill, instance.value_sources({}))
+    prefilled = apply_mapping(prefill, instance.value_sources({}), nested=transition.resolves_nested)
     parts: dict[str, Json] = {"description": transition.description, "decision": transition.decision}
     return {
         "rel": "transition",

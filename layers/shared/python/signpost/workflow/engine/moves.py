@@ -133,7 +133,8 @@ class Walk:
         before, transition = self.step.instance, self._state.transitions[move.transition]
         sources = before.value_sources(move.arguments, outcome.output)
         gathered = (*move.gathered, *outcome.evidence)
-        context: JsonObject = {**before.context, **apply_mapping(transition.output, sources)}
+        kept = apply_mapping(transition.output, sources, nested=transition.resolves_nested)
+        context: JsonObject = {**before.context, **kept}
         after = replace(
             before,
             context=context,
@@ -200,9 +201,12 @@ class Walk:
         entered = str(move.target)
         on_enter = self._definition.states[entered].on_enter
         sources = before.value_sources({}, outcome.output)
+        kept: JsonObject = {}
+        if on_enter is not None:
+            kept = apply_mapping(on_enter.output, sources, nested=on_enter.resolves_nested)
         after = replace(
             before,
-            context={**before.context, **apply_mapping(on_enter.output if on_enter else {}, sources)},
+            context={**before.context, **kept},
             evidence=add_evidence(before.evidence, outcome.evidence),
         )
         after = self._attach_request(replace(after, entering=False), outcome.request, entered, ON_ENTER)

@@ -353,4 +353,4 @@ def arguments_of(executor: ExecutorSpec, arguments: JsonObject, instance: Instan
     mapping = executor.settings.get("arguments")
     if mapping is None:
         return arguments
-    return apply_mapping(as_object(mapping), instance.value_sources(arguments))
+    return apply_mapping(as_object(mapping), instance.value_sources(arguments), nested=executor.resolves_nested)

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from signpost.cli.doctor.findings import Finding, error
 from signpost.records import dataclass
-from signpost.workflow.definition import Definition, ExecutorSpec
+from signpost.workflow.definition import Definition
+from signpost.workflow.executor_uses import function_of, list_executors
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +53,9 @@ def judge_published(facts: PublishedFacts) -> Iterator[Finding]:
 
 def list_references(tenant: str, definition: Definition) -> Iterator[FunctionReference]:
     """Yield the functions that the steps of a workflow run, each once for a state."""
-    for state in definition.states.values():
-        executors = [state.on_enter.executor] if state.on_enter is not None else []
-        executors += [step.executor for step in state.transitions.values() if step.executor is not None]
-        for function in sorted({name for executor in executors if (name := _function_of(executor))}):
-            yield FunctionReference(tenant, f"workflow {definition.id}, state {state.name}", function)
-
-
-def _function_of(executor: ExecutorSpec) -> str:
-    return str(executor.settings.get("function", "")) if executor.kind == "function" else ""
+    uses = [(use.state, function_of(use.executor)) for use in list_executors(definition)]
+    for state, function in sorted({(state, function) for state, function in uses if function is not None}):
+        yield FunctionReference(tenant, f"workflow {definition.id}, state {state}", function)
 
 
 def _find_unreadable(text: UnreadableText) -> Finding:

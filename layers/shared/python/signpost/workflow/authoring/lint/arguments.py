@@ -4,12 +4,13 @@ object."""
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 
-from signpost.model import PROXY_WORKFLOW, Json, JsonObject, as_object
+from signpost.model import PROXY_WORKFLOW, Json, JsonObject
 from signpost.records import dataclass
 from signpost.workflow.authoring.lint.guard_solver import paths_of
 from signpost.workflow.authoring.problems import LintFinding
 from signpost.workflow.definition import Definition, OnEnter, Pointer, Transition
 from signpost.workflow.engine.steps import CHILD_WORKFLOW_KIND, HUMAN_KIND, NOOP_KIND
+from signpost.workflow.executor_uses import executors_of
 from signpost.workflow.guards import Guard
 from signpost.workflow.paths import Path, Scope, path_of
 
@@ -100,8 +101,8 @@ def _place(at: Pointer, guards: Iterable[Guard]) -> Mapping[Pointer, Guard]:
 
 
 def _check_use(use: _Use, unchecked: _Unchecked) -> Iterator[LintFinding]:
-    for place, kind, settings in _executors_of(use.holder):
-        if _receives_all(kind, settings, unchecked):
+    for place, executor in executors_of(use.holder):
+        if _receives_all(executor.kind, executor.settings, unchecked):
             message = f"an executor of {use.name!r} receives all {unchecked.values}, which nothing has checked"
             yield _build_finding((*use.at, *place), f"{message}: {unchecked.mapping}, or {unchecked.schema}")
     yield from _check_conditions(use.conditions, unchecked)
@@ -119,16 +120,6 @@ def _check_conditions(conditions: Mapping[Pointer, Guard], unchecked: _Unchecked
 
 def _build_finding(at: Pointer, message: str) -> LintFinding:
     return LintFinding(at, message, code="unchecked_arguments")
-
-
-def _executors_of(holder: Transition | OnEnter) -> Iterator[tuple[Pointer, str, JsonObject]]:
-    """Yield the executor and its fallbacks, each with its place, kind and settings."""
-    if holder.executor is not None:
-        yield ("executor",), holder.executor.kind, holder.executor.settings
-    fallbacks = as_object(holder.reliability.get("fallback")).get("executors")
-    for index, executor in enumerate(fallbacks if isinstance(fallbacks, list) else ()):
-        settings = as_object(executor)
-        yield ("reliability", "fallback", "executors", index), str(settings.get("kind")), settings
 
 
 def _receives_all(kind: str, settings: JsonObject, unchecked: _Unchecked) -> bool:

@@ -39,16 +39,16 @@ def to_problem(document: SourceNode, finding: LintFinding) -> Problem:
 
 
 def find_hazards(name: str, definition: Definition | None, document: JsonObject) -> Iterator[LintFinding]:
-    """Find the hazards of one workflow: those that the registry finds too when the workflow is published."""
+    """Find the hazards of one workflow. Those with a code are found by the registry too when it is published."""
     yield from hazards.check_document(name, document)
     if definition is not None:
         yield from arguments.check_arguments(definition)
+        yield from mappings.check_mappings(definition)
 
 
 def _check_definition(definition: Definition, document: SourceNode) -> Iterator[LintFinding]:
     if definition.id != PROXY_WORKFLOW:
         yield from reachability.check_reachability(analyse_definition(definition, as_object(to_json(document))))
-        yield from mappings.check_mappings(definition)
     yield from guards.check_guards(definition)
 
 

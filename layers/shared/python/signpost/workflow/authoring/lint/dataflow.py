@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from signpost.model import Json, JsonObject, as_object
 from signpost.records import dataclass
 from signpost.workflow.authoring.lint.guard_solver import PossibleValues
+from signpost.workflow.authoring.problems import suggestion_for
 from signpost.workflow.definition import Definition, OnEnter, State, Transition
 from signpost.workflow.paths import Path, ValueSources
 
@@ -46,13 +47,14 @@ class Dataflow:
         """Return the reason that a path never has a value; None if it may have one."""
         match path.scope:
             case "context" if path.steps and path.steps[0] not in self.written_names | self.initial.keys():
-                return f"no output writes {path.steps[0]!r} into the context"
-            case "input" if is_absent(self.input_schema, path.steps):
-                return "it is not in the inputSchema of the workflow"
+                names = sorted(self.written_names | self.initial.keys())
+                return f"no output writes {path.steps[0]!r} into the context{suggestion_for(path.steps[0], names)}"
+            case "input" if (absent := find_absent(self.input_schema, path.steps)) is not None:
+                return f"it is not in the inputSchema of the workflow{absent.suggestion}"
             case "arguments" if arguments.are_none:
                 return "there are no arguments here"
-            case "arguments" if is_absent(arguments.schema, path.steps):
-                return "it is not in the inputSchema of the transition"
+            case "arguments" if (absent := find_absent(arguments.schema, path.steps)) is not None:
+                return f"it is not in the inputSchema of the transition{absent.suggestion}"
             case _:
                 return None
 
@@ -88,21 +90,34 @@ def arguments_of(holder: Transition | OnEnter) -> ArgumentsSchema:
     return ArgumentsSchema(holder.input_schema)
 
 
-def is_absent(schema: OptionalSchema, steps: Sequence[str]) -> bool:
-    """Check whether no value that matches the schema has a member at these steps."""
+@dataclass(frozen=True, slots=True)
+class AbsentMember:
+    """A step of a path at which no value that matches a schema has a member."""
+
+    name: str
+    others: Sequence[str]
+    """The members that a value may have there."""
+
+    @property
+    def suggestion(self) -> str:
+        return suggestion_for(self.name, self.others)
+
+
+def find_absent(schema: OptionalSchema, steps: Sequence[str]) -> AbsentMember | None:
+    """Find the first step at which no value that matches the schema has a member; None if there may be a value."""
     for step in steps:
         if (
             schema is None
             or any(keyword in schema for keyword in _COMPOSITE_KEYWORDS)
             or schema.get("type", "object") != "object"
         ):
-            return False
+            return None
         properties = as_object(schema.get("properties"))
         if step not in properties:
-            return schema.get("additionalProperties") is False
+            return AbsentMember(step, list(properties)) if schema.get("additionalProperties") is False else None
         member = properties[step]
         schema = member if isinstance(member, Mapping) else None
-    return False
+    return None
 
 
 def _allowed_values(schema: OptionalSchema, steps: Sequence[str]) -> Sequence[Json] | None:

@@ -57,7 +57,8 @@ class ChildWorkflowExecutor(StepExecutor):
             )
         definition_id = str(settings.get("definitionId", ""))
         sources = parent.value_sources(attempt.arguments)
-        child_input = apply_mapping(as_object(settings.get("input")), sources)
+        nested = attempt.executor.resolves_nested
+        child_input = apply_mapping(as_object(settings.get("input")), sources, nested=nested)
         request = StartRequest(definition_id, child_input, workflow_id=child, parent=parent.id, depth=parent.depth + 1)
         result = self._workflows.start(request, attempt.principal, attempt.ends_at)
         if isinstance(result, WorkflowRefusal):

@@ -14,6 +14,7 @@ from signpost.adapters.memory import (
     MemoryBreakers,
     MemoryDirectory,
     MemoryFunctionStates,
+    MemoryPlacedFunctions,
     MemoryRuntimeSettings,
 )
 from signpost.calling.runtime_settings import SETTINGS
@@ -33,6 +34,7 @@ class MemoryAdapters:
     breakers: MemoryBreakers
     functions: MemoryFunctionStates
     directory: MemoryDirectory
+    placed_functions: MemoryPlacedFunctions
 
 
 @pytest.fixture
@@ -45,6 +47,7 @@ def table(monkeypatch: pytest.MonkeyPatch) -> FunctionTable:
         breakers=MemoryBreakers(table),
         functions=MemoryFunctionStates(table),
         directory=MemoryDirectory(table),
+        placed_functions=MemoryPlacedFunctions(table),
     )
 
     @contextmanager
@@ -76,6 +79,19 @@ def test_settings_are_listed_by_function_those_of_the_tenant_first(signpost: Sig
     assert signpost("settings", "list", "--function", "email::send") == [mail]
     assert signpost("settings", "unset", "tool_timeout_ms", "--function", "email::send") == [{**mail, "value": None}]
     assert signpost("settings", "list") == [everywhere]
+
+
+@pytest.mark.parametrize(
+    ("function", "hint"), [("email::sent", " Did you mean email::send?"), ("nope::x", ""), ("email::send", None)]
+)
+def test_a_setting_of_a_function_that_no_executor_hosts_is_set_with_a_warning(
+    table: FunctionTable, capsys: pytest.CaptureFixture[str], function: str, hint: str | None
+) -> None:
+    MemoryDirectory(table).place("default", Executor("arn:mail", "keys", 60_000), [HostedFunction("email::send")])
+    assert main(["settings", "set", "breaker_failures", "5", "--function", function]) == 0
+    warning = f"warning: no executor hosts {function} for default, so the setting has no effect until one does.{hint}\n"
+    assert capsys.readouterr().err == ("" if hint is None else warning)
+    assert MemoryRuntimeSettings(table).of_tenant("default") == {function: {"breaker_failures": 5}}
 
 
 def test_a_setting_may_be_a_text(table: FunctionTable, signpost: Signpost) -> None:

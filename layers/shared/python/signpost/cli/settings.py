@@ -8,9 +8,11 @@ from signpost.calling.lookup import may_exist
 from signpost.calling.runtime_settings import SETTINGS, parse_value, placement_of, problem_with
 from signpost.cli import stack
 from signpost.cli.failure import CommandFailed
+from signpost.cli.terminal import print_progress
+from signpost.spelling import suggest_name
 
 if TYPE_CHECKING:
-    from signpost.calling.ports import FunctionStates
+    from signpost.calling.ports import FunctionStates, PlacedFunctions
     from signpost.cli import Commands
     from signpost.contract import Placement
     from signpost.model import SettingValue
@@ -66,6 +68,8 @@ def _list(arguments: argparse.Namespace) -> int:
 def _set(arguments: argparse.Namespace) -> int:
     with stack.open_adapters(arguments.stack) as adapters:
         placement = _placement(adapters.functions, arguments.tenant, arguments.function)
+        if arguments.function is not None and placement is None:
+            print_progress(_describe_missing_function(adapters.placed_functions, arguments.tenant, arguments.function))
         value = parse_value(arguments.name, arguments.value)
         problem = problem_with(
             arguments.name,
@@ -102,6 +106,14 @@ def _tenant_of(arguments: argparse.Namespace) -> str | None:
 
 def _placement(functions: "FunctionStates", tenant: str, name: str | None) -> "Placement | None":
     return placement_of(functions.read(tenant, name)) if name is not None else None
+
+
+def _describe_missing_function(functions: "PlacedFunctions", tenant: str, function: str) -> str:
+    """Say that nothing reads the setting yet, with the function that was probably meant."""
+    hosted = (*functions.functions(tenant), *functions.functions(None))
+    similar = suggest_name(function, [one.function for one in hosted])
+    hint = f" Did you mean {similar}?" if similar else ""
+    return f"warning: no executor hosts {function} for {tenant}, so the setting has no effect until one does.{hint}"
 
 
 def _row(name: str | None, setting: str, value: "SettingValue | None") -> str:

@@ -10,8 +10,10 @@ import pytest
 
 from local.pictures import render_files
 from signpost.adapters.source_files import read_source, read_values
+from signpost.wiring.workflows import EXECUTED_KINDS
 from signpost.workflow.authoring.compile import CompiledManifest, compile_manifest
 from signpost.workflow.authoring.lint.check import BUILT_IN_KINDS, check_manifest
+from signpost.workflow.executor_kinds import ExecutorKinds
 from tests.support.example_runs import DeployedExamples, ExampleRun, MemoryExamples
 from tests.support.example_workflows import EXAMPLES, ROLES
 from tests.support.laptop import Laptop, Stack
@@ -49,7 +51,7 @@ def test_the_examples_are_these_four() -> None:
 def test_an_example_compiles_without_problems_or_findings(name: str) -> None:
     manifest = read_source(EXAMPLES[name] / "manifest.yaml")
     assert isinstance(compile_manifest(manifest), CompiledManifest)
-    assert list(check_manifest(manifest, BUILT_IN_KINDS, ignore_progress)) == []
+    assert list(check_manifest(manifest, ExecutorKinds(BUILT_IN_KINDS, EXECUTED_KINDS), ignore_progress)) == []
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

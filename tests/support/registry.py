@@ -135,6 +135,7 @@ class MemoryRegistry:
         functions = FunctionView(states=MemoryFunctionStates(table), clock=self.clock)
         unrestricted = UnrestrictedAccess()
         lists = FunctionLists(placed=MemoryPlacedFunctions(table), revisions=revisions)
+        self.function_lists = lists
         access = FunctionAccess(accesses=unrestricted, lists=lists)
         self.document_access = DocumentAccess(access)
         handlers = Handlers(functions=functions, executors=self.executors, access=access, clock=self.clock)

@@ -72,6 +72,12 @@ type WarningCode = Literal[
     "slow_pattern",  # a pattern repeats a repetition, or may split a text between two repetitions in many ways
     "order_to_model",  # visible text gives orders to a model over its instructions
     "unchecked_arguments",  # a transition without inputSchema hands on or reads arguments that nothing has checked
+    "idle_kind",  # nothing in the deployment runs executors of this kind
+    "unhosted_function",  # no executor hosts the function that an entry names
+    "dead_link",  # a link of a document leads to no document and no section
+    "rule_about_nothing",  # a rule names an item that does not exist
+    "denied_function",  # a rule denies a function, and not the capability that calls it
+    "unread_setting",  # nothing reads a setting or a file
     "impossible_value",  # an expression in a mapping is always null
 ]
 """The codes of warnings about a publication, which a strict publication refuses."""

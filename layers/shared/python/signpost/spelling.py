@@ -6,9 +6,9 @@ SIMILARITY_CUTOFF = 60
 """The least similarity of a suggestion, of at most 100."""
 
 
-def suggest_name(name: str, names: Iterable[str]) -> str | None:
+def suggest_name(name: str, names: Iterable[str], cutoff: int = SIMILARITY_CUTOFF) -> str | None:
     """Returns the most similar name, or None if none is similar enough."""
     from rapidfuzz import fuzz, process  # noqa: PLC0415 - imported on first use: only a mistyped name needs it
 
-    match = process.extractOne(name, list(names), scorer=fuzz.ratio, score_cutoff=SIMILARITY_CUTOFF)
+    match = process.extractOne(name, list(names), scorer=fuzz.ratio, score_cutoff=cutoff)
     return match[0] if match else None

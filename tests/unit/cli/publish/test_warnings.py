@@ -26,7 +26,7 @@ def write(root: Path, files: Mapping[str, str]) -> Path:
 
 
 def read(path: Path, *, strict: bool = False) -> CollectedPublication:
-    return read_publication(path, CheckRules(strict=strict))
+    return read_publication(path, CheckRules(strict=strict, executors=["rest"]))
 
 
 def test_a_document_is_named_with_its_file_and_line(tmp_path: Path) -> None:
@@ -94,9 +94,9 @@ def test_a_strict_publication_is_refused_before_anything_is_sent(tmp_path: Path,
 def test_check_prints_the_code_of_a_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     manifest = tmp_path / "hub.yaml"
     manifest.write_text("version: 1\nconnections: {hub: {kind: rest, headers: {X-Api-Key: 7d9f3b2a1c}}}\n")
-    assert main(["check", str(manifest)]) == 0
+    assert main(["check", str(manifest), "--executor", "rest"]) == 0
     shown = capsys.readouterr().out
     assert "[literal_secret]" in shown
     assert "7d9f3b2a1c" not in shown
-    assert main(["check", str(manifest), "--strict", "--json"]) == 1
+    assert main(["check", str(manifest), "--strict", "--json", "--executor", "rest"]) == 1
     assert [warning["code"] for warning in json.loads(capsys.readouterr().out)["warnings"]] == ["literal_secret"]

@@ -48,6 +48,14 @@ def skills_in(folder: Path, name: str = "") -> FoundFolders:
     return _drop_duplicates(found)
 
 
+def list_unread_files(folder: Path) -> Sequence[Path]:
+    """List the files that are neither documents nor part of an Agent Skill. Hidden files are left out."""
+    paths = {path.relative_to(folder).as_posix(): path for path in _find_files(folder)}
+    roots = find_roots(list(paths))
+    alone = [path for relative, path in paths.items() if find_root(relative, roots) is None]
+    return [path for path in alone if not _is_document(path, folder)]
+
+
 def text_of(path: Path) -> str:
     """Return the file's text unchanged, but without a byte order mark. Raises UnicodeDecodeError."""
     return path.read_bytes().decode("utf-8-sig")

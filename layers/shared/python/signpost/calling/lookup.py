@@ -93,8 +93,9 @@ class FunctionLists:
         self._by_tenant = BoundedCache[str, _CachedList](REMEMBERED_TENANTS)
         self._shipped: _ScopeFunctions | None = None
 
-    def of(self, tenant: str) -> FunctionList:
-        revisions = self._revisions.of(tenant)
+    def of(self, tenant: str, *, fresh: bool = False) -> FunctionList:
+        """Return the list of a tenant. With `fresh`, it has every change made before the call."""
+        revisions = self._revisions.of(tenant, fresh=fresh)
         cached = self._by_tenant.get(tenant)
         if cached is None or cached.revisions is not revisions:
             cached = self._by_tenant.put(tenant, self._revalidate(tenant, cached, revisions))

@@ -2,7 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
+from signpost.catalogue.publishing.references import BodyKey, Reference, list_step_references
 from signpost.catalogue.publishing.sent_definitions import DefinedKind, SentDefinitions
 from signpost.content.digests import digest_of
 from signpost.hazards.model import EntryKind, PublicationWarning
@@ -46,6 +48,7 @@ def compile_definitions(value: Json) -> SentDefinitions | Sequence[str]:
         ],
         transitions={digests["capability"][name]: transition for name, transition in transitions.items()},
         warnings=_find_warnings(compiled, digests),
+        references=_find_references(compiled, digests),
     )
 
 
@@ -65,6 +68,19 @@ def _find_warnings(
                 warning = PublicationWarning(finding.code, kind, name, finding.message)
                 found[kind, name, digests[kind][name]].append(warning)
     return found
+
+
+def _find_references(
+    compiled: CompiledManifest, digests: Mapping[DefinedKind, Mapping[str, str]]
+) -> Mapping[BodyKey, Sequence[Reference]]:
+    """Find the references of the workflows, and of each capability, which is a step of the proxy workflow."""
+    found = defaultdict[BodyKey, list[Reference]](list)
+    for workflow, definition in compiled.definitions.items():
+        for step, reference in list_step_references(definition):
+            kind: DefinedKind = "capability" if workflow == PROXY_WORKFLOW else "workflow"
+            name, place = (step, "") if kind == "capability" else (workflow, reference.place)
+            found[kind, name, digests[kind][name]].append(replace(reference, place=place))
+    return {key: list(dict.fromkeys(references)) for key, references in found.items()}
 
 
 def problems_with_settings(settings: JsonObject) -> Sequence[str]:

@@ -5,16 +5,20 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from signpost.cli.failure import CommandFailed
 from signpost.cli.publish import checking
+from signpost.cli.publish.ignored_files import find_ignored_files
 from signpost.cli.publish.manifest_files import find_manifests, read_manifest
+from signpost.cli.terminal import print_progress
 from signpost.workflow.authoring.json_schema import manifest_schema
 from signpost.workflow.authoring.problems import Problem, Severity
+from signpost.workflow.authoring.source_tree import SourcePlace
 
 if TYPE_CHECKING:
     from signpost.cli import Commands
+    from signpost.errors import WarningCode
     from signpost.model import Json, JsonObject
 
 DESCRIPTION = (
@@ -28,6 +32,10 @@ def register(commands: "Commands") -> None:
     parser.add_argument("path", nargs="?", type=Path, help="a manifest in YAML or JSON, or a folder of them")
     parser.add_argument("--json", action="store_true", help="print the problems as JSON")
     parser.add_argument("--schema", action="store_true", help="print the JSON Schema of manifests, for editors")
+    parser.add_argument(
+        "--stack", help="also ask a deployed stack: for functions, documents and rules that the manifest names"
+    )
+    parser.add_argument("--url", help="endpoint of AWS, for a laptop cloud (default: AWS_ENDPOINT_URL)")
     checking.add_options(parser)
     parser.set_defaults(handler=_run)
 
@@ -42,12 +50,38 @@ def _run(arguments: argparse.Namespace) -> int:
     problems: list[Problem] = []
     for path in find_manifests(arguments.path):
         problems += checking.find_problems(read_manifest(path), path, rules)
+    problems += find_ignored_files(arguments.path)
+    if arguments.stack is not None and not any(problem.severity == "error" for problem in problems):
+        problems += _ask_stack(arguments, problems)
     is_fine = not any(map(rules.is_refused, problems))
     if arguments.json:
         print(json.dumps(_as_json(problems, is_fine=is_fine), indent=2, ensure_ascii=False))
     else:
         _print(problems)
     return 0 if is_fine else 1
+
+
+def _ask_stack(arguments: argparse.Namespace, known: Sequence[Problem]) -> Sequence[Problem]:
+    """Return the warnings with which the stack would publish the path, without those that are known already."""
+    # Imported on first use: only a check against a stack connects to one.
+    from signpost.cli import remote  # noqa: PLC0415
+    from signpost.cli.publish.files import read_publication  # noqa: PLC0415
+    from signpost.cli.publish.upload import RemotePublisher  # noqa: PLC0415
+
+    publication = read_publication(arguments.path, checking.CheckRules(executors=arguments.executor))
+    with remote.connect_registry(arguments.stack, arguments.url, print_progress) as call_registry:
+        publisher = RemotePublisher(call_registry, show_line=lambda _: None)
+        planned = publisher.plan(publication, prune=False)
+        found = publisher.preview(publication, planned, prune=False)
+    messages = [problem.message for problem in known]
+    return [_problem_of(arguments.path, warning) for warning in found if warning.get("message") not in messages]
+
+
+def _problem_of(path: Path, warning: "JsonObject") -> Problem:
+    """Return a warning of the registry as a problem. It names the entry instead of a place in a file."""
+    line = f"line {warning['line']}: " if warning.get("line") else ""
+    message = f"{warning.get('kind')} {warning.get('id')}: {line}{warning.get('message')}"
+    return Problem("warning", SourcePlace(str(path), 1, 1), message, code=cast("WarningCode", warning.get("code")))
 
 
 def _print(problems: Sequence[Problem]) -> None:

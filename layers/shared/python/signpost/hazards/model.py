@@ -8,7 +8,7 @@ from signpost.model import JsonObject
 from signpost.records import dataclass
 
 type EntryKind = Literal[
-    "skill", "file", "prompt", "trigger", "webhook", "workflow", "capability", "connection", "function"
+    "skill", "file", "prompt", "trigger", "webhook", "workflow", "capability", "connection", "function", "policy"
 ]
 """The kinds of entries of a publication that a warning can be about."""
 

@@ -50,8 +50,8 @@ def decide(
 ) -> PolicyDecision:
     """Decides whether the principal may use the item. `over_mcp` is False for a function that calls another
     function."""
-    relevant = [rule for rule in rules if is_about_principal(rule, principal) and _is_about_item(rule, item)]
-    denying = [rule for rule in relevant if _is_denying(rule, over_mcp=over_mcp)]
+    relevant = [rule for rule in rules if is_about_principal(rule, principal) and is_about_item(rule, item)]
+    denying = [rule for rule in relevant if is_denying(rule, over_mcp=over_mcp)]
     if denying:
         first = _first_rule(denying)
         return PolicyDecision(allowed=False, rule=first.id, reason=_REASONS[first.kind])
@@ -67,7 +67,7 @@ def find_show_rule(rules: Iterable[Rule], principal: Principal, item: PolicyItem
     showing = [
         rule
         for rule in rules
-        if rule.kind == "show" and is_about_principal(rule, principal) and _is_about_item(rule, item)
+        if rule.kind == "show" and is_about_principal(rule, principal) and is_about_item(rule, item)
     ]
     return _first_rule(showing) if showing else None
 
@@ -104,11 +104,11 @@ _REASONS = {
 }
 
 
-def _is_denying(rule: Rule, *, over_mcp: bool) -> bool:
+def is_denying(rule: Rule, *, over_mcp: bool) -> bool:
     return rule.kind in ("deny", "unreadable") or (rule.kind == "mcp_restriction" and over_mcp)
 
 
-def _is_about_item(rule: Rule, item: PolicyItem) -> bool:
+def is_about_item(rule: Rule, item: PolicyItem) -> bool:
     return rule.kind == "unreadable" or any(is_match(pattern, name) for pattern in rule.what for name in item)
 
 

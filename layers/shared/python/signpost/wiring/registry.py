@@ -32,6 +32,7 @@ from signpost.calling.function_access import FunctionAccess
 from signpost.calling.lookup import FunctionLists
 from signpost.catalogue.publishing.catalogue import CataloguePublisher
 from signpost.catalogue.publishing.publisher import Publisher, PublishFunctions
+from signpost.catalogue.publishing.reference_warnings import ReferenceJudge
 from signpost.content.api.load_functions import LoadFunctions
 from signpost.content.names import is_internal
 from signpost.directory.allow_list import AllowList
@@ -57,6 +58,7 @@ from signpost.wiring.aws_clients import AwsClients
 from signpost.wiring.calling import build_call_services
 from signpost.wiring.documents import DocumentServices, build_document_services
 from signpost.wiring.identity import build_authenticator
+from signpost.workflow.executor_kinds import ExecutorKinds
 
 if TYPE_CHECKING:
     from signpost.content.ports import Bodies, ContentStore
@@ -109,6 +111,7 @@ def compose_registry(environment: Mapping[str, str]) -> RegistryComposition:
         bodies=bodies,
         catalogues=_build_catalogue_publisher(settings, clients, content),
         timestamps=SystemTimestamps(),
+        references=_build_reference_judge(settings, clients),
     )
     offers, keys = _build_offers(clients, telemetry), _build_executor_keys(settings, clients)
     directory = DynamoDirectory(clients.dynamodb, settings.registry_table)
@@ -161,6 +164,22 @@ def _build_catalogue_publisher(
     values = S3Values(clients.s3, settings.content_bucket)
     definitions = DynamoDefinitionTexts(clients.dynamodb, settings.registry_table, values)
     return CataloguePublisher(content=content, values=values, definitions=definitions)
+
+
+def _build_reference_judge(settings: RegistrySettings, clients: AwsClients) -> ReferenceJudge:
+    table = settings.registry_table
+    revisions = RevisionView(rows=DynamoRevisionRows(clients.dynamodb, table, settings.tuning), clock=SystemClock())
+    functions = FunctionLists(placed=DynamoPlacedFunctions(clients.dynamodb, table), revisions=revisions)
+    return ReferenceJudge(functions=functions, kinds=read_executor_kinds)
+
+
+def read_executor_kinds() -> ExecutorKinds:
+    """Return the kinds of executors of every deployment."""
+    # Imported on first use: only publications of workflows need the composition of the step executors.
+    from signpost.wiring.workflows import EXECUTED_KINDS  # noqa: PLC0415
+    from signpost.workflow.authoring.json_schema import EXECUTOR_SETTINGS  # noqa: PLC0415
+
+    return ExecutorKinds(tuple(EXECUTOR_SETTINGS), EXECUTED_KINDS)
 
 
 def _build_document_services(

@@ -14,7 +14,7 @@ from signpost.surfaces.gateway.workflow_tools import WorkflowToolRunner
 from signpost.surfaces.long_calls import LongCalls
 from signpost.wiring.calling import CallServices
 from signpost.workflow.engine.engine import Engine
-from signpost.workflow.engine.steps import CHILD_WORKFLOW_KIND, FUNCTION_KIND, HUMAN_KIND
+from signpost.workflow.engine.steps import CHILD_WORKFLOW_KIND, FUNCTION_KIND, HUMAN_KIND, NOOP_KIND
 from signpost.workflow.running.attempts import ExecutionServices
 from signpost.workflow.running.executors.child_workflow import ChildWorkflowExecutor
 from signpost.workflow.running.executors.function import FunctionStepExecutor
@@ -73,17 +73,33 @@ def build_rights_of_request(principals: "PrincipalCheck") -> "StepRights":
     return RightsOfRequest(principals)
 
 
+@dataclass(frozen=True, slots=True)
+class StepExecutorParts:
+    """What step executors are built of."""
+
+    calling: CallServices
+    workflows: Workflows
+    clock: "Clock"
+    ids: "Ids"
+
+
+STEP_EXECUTORS: Mapping[str, Callable[[StepExecutorParts], "StepExecutor"]] = {
+    HUMAN_KIND: lambda parts: HumanExecutor(clock=parts.clock, ids=parts.ids),
+    FUNCTION_KIND: lambda parts: FunctionStepExecutor(
+        functions=parts.calling.functions, executors=parts.calling.unguarded, breaker=parts.calling.breaker
+    ),
+    CHILD_WORKFLOW_KIND: lambda parts: ChildWorkflowExecutor(parts.workflows, parts.clock),
+}
+"""Builds the step executors of every deployment, by kind."""
+EXECUTED_KINDS = (NOOP_KIND, *STEP_EXECUTORS)
+"""The kinds of executors that every deployment runs. The engine itself runs NOOP_KIND."""
+
+
 def build_step_executors(
     calling: CallServices, workflows: Workflows, clock: "Clock", ids: "Ids"
 ) -> Mapping[str, "StepExecutor"]:
-    """Build the step executors of every deployment, by kind."""
-    return {
-        HUMAN_KIND: HumanExecutor(clock=clock, ids=ids),
-        FUNCTION_KIND: FunctionStepExecutor(
-            functions=calling.functions, executors=calling.unguarded, breaker=calling.breaker
-        ),
-        CHILD_WORKFLOW_KIND: ChildWorkflowExecutor(workflows, clock),
-    }
+    parts = StepExecutorParts(calling, workflows, clock, ids)
+    return {kind: build(parts) for kind, build in STEP_EXECUTORS.items()}
 
 
 def build_workflow_services(

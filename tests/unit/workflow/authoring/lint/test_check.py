@@ -23,12 +23,14 @@ from signpost.workflow.authoring.lint.check import BUILT_IN_KINDS, check_manifes
 from signpost.workflow.authoring.problems import Problem
 from signpost.workflow.authoring.source_tree import SourceNode, SourcePlace, build_source_node, to_json
 from signpost.workflow.definition import ACTORS, Definition, parse_definition
+from signpost.workflow.executor_kinds import ExecutorKinds
 from signpost.workflow.guards import KINDS, MAX_GUARD_DEPTH
 from tests.support.effort import count_examples
 
 DATA = Path(__file__).resolve().parents[4] / "data"
 FAULTS = sorted((DATA / "faults").glob("*.yaml"))
 SOUND = sorted([*(DATA / "sound").glob("*.*"), DATA / "sound/whole/manifest.yaml"])
+ADDED_KINDS = ["--executor", "rest", "--executor", "mcp", "--executor", "cli"]
 EXPECTED = re.compile(r"#! (error|warning): (.*?)(?= #! |$)")
 
 
@@ -37,7 +39,7 @@ def ignore_progress(done: int, of_all: int) -> None:
 
 
 def find_problems(manifest: SourceNode) -> Sequence[Problem]:
-    return check_manifest(manifest, BUILT_IN_KINDS, ignore_progress)
+    return check_manifest(manifest, ExecutorKinds(BUILT_IN_KINDS, BUILT_IN_KINDS), ignore_progress)
 
 
 def check_file(path: Path) -> Sequence[Problem]:
@@ -115,7 +117,7 @@ class TestCommand:
     def test_check_of_a_folder_checks_manifests_that_no_other_includes(
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        assert main(["check", str(DATA / "sound/whole"), "--strict"]) == 0
+        assert main(["check", str(DATA / "sound/whole"), "--strict", *ADDED_KINDS]) == 0
         assert main(["check", str(DATA / "sound/whole/parts")]) == 1
         assert capsys.readouterr().out.count("`version` is missing") == 1
 
@@ -131,6 +133,25 @@ class TestCommand:
         path.write_text("version: 1\nproxy: {expose: [{name: ping, executor: {kind: stub}}]}\n")
         assert main(["check", str(path), "--strict"]) == 1
         assert main(["check", str(path), "--strict", "--executor", "stub"]) == 0
+
+    @pytest.mark.invariant(117)
+    @pytest.mark.parametrize("kind", ["rest", "mcp", "cli"])
+    def test_kinds_that_nothing_runs_are_named_and_refused_by_a_strict_check(
+        self, kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        path, tool = tmp_path / "m.yaml", ", tool: list" if kind == "mcp" else ""
+        path.write_text(
+            f"version: 1\nconnections:\n  hub: {{kind: {kind}, url: https://example.com}}\ncapabilities:\n"
+            f"  hub.list:\n    inputSchema: {{type: object}}\n"
+            f"    executor: {{kind: {kind}, connection: hub{tool}}}\nproxy: {{expose: [{{capability: hub.list}}]}}\n"
+        )
+        assert main(["check", str(path)]) == 0
+        connection, executor = capsys.readouterr().out.splitlines()
+        assert connection.startswith(f"{path}:3:15: warning: no step can use the connection: nothing runs executors")
+        assert executor.startswith(f"{path}:7:22: warning: nothing runs executors of the kind {kind!r}")
+        assert executor.endswith("the kinds that run are noop, human, function, workflow [idle_kind]")
+        assert main(["check", str(path), "--strict"]) == 1
+        assert main(["check", str(path), "--strict", "--executor", kind]) == 0
 
     def test_the_printed_schema_accepts_sound_manifests_and_no_mistyped_name(
         self, capsys: pytest.CaptureFixture[str]

@@ -20,6 +20,7 @@ from signpost.records import dataclass
 from signpost.spelling import suggest_name
 
 if TYPE_CHECKING:
+    from signpost.catalogue.publishing.rule_warnings import RulesBeside
     from signpost.content.ports import ContentStore
     from signpost.ports import TextStore
 
@@ -99,6 +100,32 @@ class CataloguePublisher:
         )
         changes = self._snapshot_changes(current, after, tenant)
         return changes if isinstance(changes, PublishProblem) else [*policies.changes, *changes]
+
+    def read_rules_beside(self, request: PublishRequest, known: KnownContent, tenant: str) -> "RulesBeside | None":
+        """Read the rules as they will be, with the catalogue that they are about. None if the request changes neither
+        rules nor capabilities, or if there are no rules."""
+        sent = request.catalogue
+        if sent.policies is None and sent.capabilities is None:
+            return None
+        current = self.read_current(tenant)
+        rules = self._rules.read_next(sent.policies, current.snapshot.policies, tenant, prune=request.prune)
+        if not rules:
+            return None
+        from signpost.catalogue.publishing.rule_warnings import RulesBeside  # noqa: PLC0415 - few tenants have rules
+
+        items = _next_items(sent, current, known, prune=request.prune)
+        existing = self._read_transitions(current.snapshot.proxy, tenant)
+        capabilities = _next_transitions(sent, items, known, existing)
+        workflows = [name for item in items if item.kind == "workflow" for name in (item.id, item.title)]
+        is_known = {definition.id for definition in sent.workflows or ()} <= set(workflows)
+        return RulesBeside(
+            rules=rules,
+            sent=list(sent.policies or ()),
+            workflows=workflows if is_known else None,
+            capabilities={**{definition.id: {} for definition in sent.capabilities or ()}, **capabilities},
+            connections=[item.id.removeprefix("connection:") for item in items if item.kind == "connection"],
+            checked=list(capabilities) if sent.policies is not None else [one.id for one in sent.capabilities or ()],
+        )
 
     def _next_policies(
         self, request: PublishRequest, before: CatalogueSnapshot, tenant: str

@@ -3,15 +3,17 @@ that a publication of thousands of bodies reads none of them again."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, astuple, replace
+from dataclasses import asdict, astuple, field, replace
 from typing import TYPE_CHECKING, Any
 
+from signpost.catalogue.publishing import references
 from signpost.catalogue.publishing.publish_warnings import (
     BodyWarnings,
     find_body_warnings,
     from_rows,
     to_rows,
 )
+from signpost.catalogue.publishing.references import BodyKey, BodyReferences, Reference
 from signpost.catalogue.publishing.request import PublishProblem, PublishRequest, SentDocument
 from signpost.catalogue.publishing.sent_files import NamedFile
 from signpost.content import documents as skills
@@ -45,6 +47,8 @@ class KnownContent:
     """The transitions of capabilities, by digest."""
     warnings: BodyWarnings
     """The warnings about the bodies that the parts and the request have."""
+    references: BodyReferences = field(default_factory=dict[BodyKey, Sequence[Reference]])
+    """The references of these bodies."""
 
     def row_of(self, document: SentDocument) -> Skill:
         """Build the row of a document that has no problems: its body and all its files are known."""
@@ -87,6 +91,7 @@ class Parts:
         documents = [document for document in request.skills or () if document.body is not None]
         rows: JsonObject = {
             "warnings": to_rows(find_body_warnings(request)),
+            "references": references.to_rows(find_body_references(request)),
             "skills": [asdict(skills.build_skill(document.id, document.body or "", "")) for document in documents],
             "files": [asdict(build_stored_file(file.path, file.body)) for file in request.files],
             "items": [astuple(item) for item in request.definitions.items] if request.definitions else [],
@@ -111,7 +116,7 @@ class Parts:
         documents = {(skill.id, skill.digest): skill for skill in existing.values()}
         files = [file for skill in existing.values() for file in skill.files]
         items, transitions = list[CatalogueItem](), dict[str, JsonObject]()
-        warnings = dict(find_body_warnings(request))
+        warnings, named = dict(find_body_warnings(request)), dict(find_body_references(request))
         for name in request.parts:
             try:
                 part = json.loads(self._bodies.read(tenant, f"{PART}{name}"))
@@ -122,6 +127,7 @@ class Parts:
             items += [CatalogueItem(*row) for row in part.get("items", ())]
             transitions.update(part.get("transitions", {}))
             warnings.update(from_rows(part.get("warnings", ())))
+            named.update(references.from_rows(part.get("references", ())))
         files += [build_stored_file(file.path, file.body) for file in request.files]
         return KnownContent(
             documents=documents,
@@ -129,7 +135,19 @@ class Parts:
             items={(item.kind, item.id, item.definition): item for item in items},
             transitions=transitions,
             warnings=warnings,
+            references=named,
         )
+
+
+def find_body_references(request: PublishRequest) -> BodyReferences:
+    """Find the references of the bodies in a request."""
+    found: dict[BodyKey, Sequence[Reference]] = {}
+    for document in request.skills or ():
+        if document.body is not None:
+            found["skill", document.id, document.digest] = references.find_links(document.body)
+    if request.definitions is not None:
+        found.update(request.definitions.references)
+    return {key: listed for key, listed in found.items() if listed}
 
 
 def _skill_of(row: dict[str, Any]) -> Skill:

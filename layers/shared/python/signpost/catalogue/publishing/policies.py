@@ -38,6 +38,12 @@ class PolicyPublisher:
         digest = self._texts.keep(tenant, to_text(after)) if after else ""
         return NextPolicies(digest, list(_policy_changes(existing, after)))
 
+    def read_next(self, sent: JsonObject | None, before: str, tenant: str, *, prune: bool) -> JsonObject:
+        """Return the rules as they will be."""
+        if sent is not None and prune:
+            return sent
+        return {**self._read_members(before, tenant), **(sent or {})}
+
     def compare(self, sent: JsonObject | None, before: str, tenant: str, *, prune: bool) -> Difference:
         if sent is None:
             return UNTOUCHED

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
+from signpost.catalogue.publishing.references import BodyKey
 from signpost.catalogue.publishing.request import PublishProblem, PublishRequest
 from signpost.content.content_warnings import (
     find_document_warnings,
@@ -22,8 +23,6 @@ from signpost.records import dataclass
 if TYPE_CHECKING:
     from signpost.content.model import Subscription
 
-type BodyKey = tuple[EntryKind, str, str]
-"""The kind, the id or path, and the digest of a body."""
 type BodyWarnings = Mapping[BodyKey, Sequence[PublicationWarning]]
 
 
@@ -54,7 +53,7 @@ def find_publication_warnings(
     request: PublishRequest, bodies: BodyWarnings, existing: ExistingNames
 ) -> Sequence[PublicationWarning]:
     """Find the warnings about all entries of a publication, of which the bodies were sent now or before."""
-    found = [warning for key in _named_bodies(request) for warning in bodies.get(key, ())]
+    found = [warning for key in named_bodies(request) for warning in bodies.get(key, ())]
     for document in request.skills or ():
         found += find_file_name_warnings(file.path for file in document.files)
     for prompt in request.prompts or ():
@@ -85,7 +84,7 @@ def from_rows(rows: Sequence[Any]) -> BodyWarnings:
             for kind, name, digest, listed in rows}  # fmt: skip
 
 
-def _named_bodies(request: PublishRequest) -> Iterator[BodyKey]:
+def named_bodies(request: PublishRequest) -> Iterator[BodyKey]:
     for document in request.skills or ():
         yield "skill", document.id, document.digest
         for file in document.files:

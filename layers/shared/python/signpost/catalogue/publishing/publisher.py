@@ -14,6 +14,7 @@ from signpost.catalogue.publishing.publish_warnings import (
     find_publication_warnings,
     problems_of,
 )
+from signpost.catalogue.publishing.reference_warnings import PublishedNames
 from signpost.catalogue.publishing.request import (
     PublishProblem,
     PublishRequest,
@@ -43,6 +44,7 @@ from signpost.records import dataclass
 from signpost.strict_json import has_encodable_text
 
 if TYPE_CHECKING:
+    from signpost.catalogue.publishing.reference_warnings import ReferenceJudge
     from signpost.content.ports import Bodies, ContentStore
     from signpost.ports import Timestamps
 
@@ -55,8 +57,16 @@ class Publisher:
     """Plans and applies publish requests."""
 
     def __init__(
-        self, *, content: "ContentStore", bodies: "Bodies", catalogues: CataloguePublisher, timestamps: "Timestamps"
+        self,
+        *,
+        content: "ContentStore",
+        bodies: "Bodies",
+        catalogues: CataloguePublisher,
+        timestamps: "Timestamps",
+        references: "ReferenceJudge | None" = None,
     ) -> None:
+        """`references` is None where nothing is known of the executors of a deployment: no reference is judged then."""
+        self._references = references
         self._content = content
         self._catalogues = catalogues
         self._bodies = bodies
@@ -124,7 +134,23 @@ class Publisher:
     def _find_warnings(
         self, request: PublishRequest, known: KnownContent, existing: Mapping[str, Skill], tenant: str | None
     ) -> Sequence[PublicationWarning]:
-        return find_publication_warnings(request, known.warnings, self._names_beside(request, existing, tenant))
+        beside = self._names_beside(request, existing, tenant)
+        found = find_publication_warnings(request, known.warnings, beside)
+        return [*found, *self._judge_references(request, known, beside, tenant)]
+
+    def _judge_references(
+        self, request: PublishRequest, known: KnownContent, beside: ExistingNames, tenant: str | None
+    ) -> Sequence[PublicationWarning]:
+        """Judge the references of the bodies that were sent for this publication. Shipped content names what is shipped
+        with it, so it is not judged."""
+        if self._references is None or tenant is None:
+            return ()
+        names = PublishedNames(
+            references=known.references,
+            documents={*beside.skills, *(document.id for document in request.skills or ())},
+            rules=self._catalogues.read_rules_beside(request, known, tenant),
+        )
+        return list(dict.fromkeys(self._references.find_warnings(request, names, tenant)))
 
     def _names_beside(
         self, request: PublishRequest, existing: Mapping[str, Skill], tenant: str | None

@@ -48,7 +48,7 @@ MOST_NAMED_PROBLEMS = 5
 MOST_LISTED_PROBLEMS = 1_000
 """Problems in the data of a refusal: more might not fit into an answer."""
 
-type ProblemKind = EntryKind | Literal["policy", "manifest"]
+type ProblemKind = EntryKind | Literal["manifest"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Literal
 
+from signpost.catalogue.publishing.references import BodyKey, BodyReferences, Reference
 from signpost.content.api import payloads
 from signpost.content.api.errors import RegistryRefusal, quote_text
 from signpost.content.digests import DIGEST
@@ -65,6 +66,8 @@ class SentDefinitions:
         default_factory=dict[tuple[EntryKind, str, str], Sequence[PublicationWarning]]
     )
     """The warnings about the definitions, by kind, id and digest."""
+    references: BodyReferences = field(default_factory=dict[BodyKey, Sequence[Reference]])
+    """The functions and kinds of executors that the definitions name."""
 
 
 def parse_definitions(value: Json) -> SentDefinitions | Sequence[str]:

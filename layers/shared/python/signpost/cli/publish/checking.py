@@ -11,6 +11,7 @@ from signpost.records import dataclass
 from signpost.workflow.authoring.lint.check import BUILT_IN_KINDS, check_manifest
 from signpost.workflow.authoring.problems import Problem
 from signpost.workflow.authoring.source_tree import SourcePlace
+from signpost.workflow.executor_kinds import ExecutorKinds
 
 PROGRESS_INTERVAL = 1.0
 """In seconds, between two lines about the progress of a check."""
@@ -36,7 +37,14 @@ class CheckRules:
 
     strict: bool = False
     executors: Sequence[str] = ()
-    """Kinds of executors of this deployment, besides those that every deployment has."""
+    """Kinds of executors that this deployment runs, besides those that every deployment runs."""
+
+    @property
+    def kinds(self) -> ExecutorKinds:
+        # Imported on first use: the composition of the step executors takes long to import.
+        from signpost.wiring.workflows import EXECUTED_KINDS  # noqa: PLC0415
+
+        return ExecutorKinds([*BUILT_IN_KINDS, *self.executors], [*EXECUTED_KINDS, *self.executors])
 
     def is_refused(self, problem: Problem) -> bool:
         return self.strict or problem.severity == "error"
@@ -46,10 +54,7 @@ def find_problems(found: FoundManifest, path: Path, rules: CheckRules) -> Sequen
     """Return the problems of reading the files, and those of their contents."""
     if found.manifest is None:
         return found.problems
-    return [
-        *found.problems,
-        *check_manifest(found.manifest, [*BUILT_IN_KINDS, *rules.executors], _CheckProgress(path).report),
-    ]
+    return [*found.problems, *check_manifest(found.manifest, rules.kinds, _CheckProgress(path).report)]
 
 
 def format_problem(problem: Problem) -> str:

@@ -11,6 +11,8 @@ from signpost.cli.documents import SUFFIXES, read_document
 from signpost.cli.failure import CommandFailed
 from signpost.cli.publish import checking
 from signpost.cli.publish.collection import LISTS, SKILLS, CollectedPublication, PublicationBuilder
+from signpost.cli.publish.ignored_files import find_ignored_files
+from signpost.cli.publish.list_entries import find_unread_fields
 from signpost.cli.publish.manifest_files import manifests_in, read_manifest
 from signpost.content.agent_skills.files import SKILL_FILE
 from signpost.content.content_warnings import (
@@ -19,7 +21,7 @@ from signpost.content.content_warnings import (
     find_file_warnings,
     find_name_warnings,
 )
-from signpost.model import JsonObject
+from signpost.model import Json, JsonObject
 from signpost.workflow.authoring.compile import MAPPING_PARTS
 from signpost.workflow.authoring.json_schema import EXTENSION_PREFIX
 from signpost.workflow.authoring.source_tree import SourceNode, SourcePlace, to_json
@@ -69,6 +71,7 @@ def _collect_folder(folder: Path, builder: PublicationBuilder) -> None:
             f"{folder} has nothing to publish: no folder {SKILLS}, no {SKILL_FILE}, no file of {names} (.yaml or "
             ".json) and no manifest."
         )
+    builder.add_problems(find_ignored_files(folder))
     if skills.is_dir():
         builder.add_skills(skills_in(skills))
     for name, paths in list_files.items():
@@ -86,7 +89,7 @@ def _read_list(name: str, paths: Sequence[Path], builder: PublicationBuilder) ->
         builder.problems.append(f"{' and '.join(map(str, paths))}: keep one of them")
         return
     try:
-        builder.add_list(name, read_document(paths[0]), str(paths[0]))
+        _add_list(name, read_document(paths[0]), str(paths[0]), builder)
     except CommandFailed as fault:
         builder.problems.append(str(fault))
 
@@ -114,10 +117,16 @@ def _is_known_field(name: str) -> bool:
     return name in (SKILLS, *LISTS, "$schema") or name.startswith(EXTENSION_PREFIX)
 
 
+def _add_list(name: str, value: Json, source: str, builder: PublicationBuilder) -> None:
+    builder.add_list(name, value, source)
+    for warning in find_unread_fields(name, value if isinstance(value, list) else ()):
+        builder.add_warning(source, warning)
+
+
 def _collect_documents(manifest: SourceNode, path: Path, builder: PublicationBuilder) -> None:
     for name in LISTS:
         if name in manifest.members:
-            builder.add_list(name, to_json(manifest.members[name]), f"{path}: {name}")
+            _add_list(name, to_json(manifest.members[name]), f"{path}: {name}", builder)
     skills = manifest.members.get(SKILLS)
     if skills is None:
         return

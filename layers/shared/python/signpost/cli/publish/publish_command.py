@@ -65,7 +65,9 @@ def _publish(arguments: argparse.Namespace) -> int:
         planned = publisher.plan(publication, prune=arguments.prune)
         for change in planned:
             print(f"{change.sign} {change.name}")
-        if not arguments.dry_run:
+        if arguments.dry_run:
+            publisher.preview(publication, planned, prune=arguments.prune)
+        else:
             publisher.publish(publication, planned, prune=arguments.prune)
     print(f"{'would be ' if arguments.dry_run else ''}published: {_summarize(planned)}")
     return 0

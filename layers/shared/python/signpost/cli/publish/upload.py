@@ -65,8 +65,24 @@ class RemotePublisher:
         changes = [change for kind, prefix in NAME_PREFIXES.items() for change in _changes(answer, kind, prefix)]
         return sorted(changes, key=lambda change: change.name)
 
+    def preview(
+        self, publication: CollectedPublication, planned: Sequence[ChangeLine], *, prune: bool
+    ) -> Sequence[JsonObject]:
+        """Show and return the warnings of a planned publication, without publishing it. The bodies that are new or
+        changed are sent, since the registry judges what it has received."""
+        rows = {**_publication_rows(publication, prune=prune), "parts": self._send_bodies(publication, planned)}
+        answer = self._call_registry("manifest::plan", _check_size(rows))
+        self._show_warnings(answer, publication)
+        return warnings_of(answer)
+
     def publish(self, publication: CollectedPublication, planned: Sequence[ChangeLine], *, prune: bool) -> None:
         """Send the bodies that are new or changed, and then the publication, which refers to them."""
+        rows = {**_publication_rows(publication, prune=prune), "parts": self._send_bodies(publication, planned)}
+        answer = self._call_registry("manifest::publish", _check_size(rows))
+        self._show_warnings(answer, publication)
+
+    def _send_bodies(self, publication: CollectedPublication, planned: Sequence[ChangeLine]) -> list[str]:
+        """Send the bodies that are new or changed, and return the ids of their parts."""
         new = {change.name for change in planned if change.sign in "+~"}
         bodies = [
             {"id": skill_id, "skill": body} for skill_id, body in (publication.bodies or {}).items() if skill_id in new
@@ -76,22 +92,20 @@ class RemotePublisher:
             for entry in entries_of(publication.definitions)
             if f"{NAME_PREFIXES[str(entry['part'])]}{entry['id']}" in new
         ]
-        parts = [
+        return [
             *self._send_batches(bodies, "documents", lambda batch: {"skills": batch}),
             *self._send_batches(self._find_unsent_files(publication), "files", lambda batch: {"files": batch}),
             *self._send_batches(definitions, "definitions", lambda batch: {"definitions": slice_of(batch)}),
         ]
-        rows = _publication_rows(publication, prune=prune)
-        answer = self._call_registry("manifest::publish", _check_size({**rows, "parts": parts}))
-        self._show_warnings(answer, publication)
 
     def _show_warnings(self, answer: JsonObject, publication: CollectedPublication) -> None:
-        """Show the warnings of the registry that were not found in the files: those about names that the tenant has."""
-        listed = answer.get("warnings")
-        for entry in map(as_object, listed if isinstance(listed, list) else ()):
+        """Show the warnings of the registry that were not found in the files: those about names that the tenant has,
+        and about functions."""
+        for entry in warnings_of(answer):
             kind, name, message, code = (entry.get(field) for field in ("kind", "id", "message", "code"))
-            line = make_printable(f"{kind} {name}: warning: {message} [{code}]")
-            is_known = any(str(message) in warning for warning in (*publication.warnings, *self._shown))
+            place = f" line {entry['line']}:" if entry.get("line") else ""
+            line = make_printable(f"{kind} {name}:{place} warning: {message} [{code}]")
+            is_known = line in self._shown or any(str(message) in warning for warning in publication.warnings)
             if not is_known:
                 self._shown.append(line)
                 self._show_line(line)
@@ -126,6 +140,11 @@ class RemotePublisher:
                 if len(batches) > 1:
                     self._show_line(f"sent {sent} of {len(entries)} {label}")
         return parts
+
+
+def warnings_of(answer: JsonObject) -> Sequence[JsonObject]:
+    listed = answer.get("warnings")
+    return [as_object(entry) for entry in listed] if isinstance(listed, list) else []
 
 
 def _publication_rows(publication: CollectedPublication, *, prune: bool) -> JsonObject:

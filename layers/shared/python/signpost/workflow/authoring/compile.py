@@ -124,12 +124,16 @@ def _check_form(manifest: SourceNode) -> Iterable[Problem]:
     version = manifest.get("version")
     if version is None:
         yield error(manifest.place, "`version` is missing: write `version: 1`")
-    elif isinstance(version.content, bool) or not isinstance(version.content, int | float | str):
-        yield error(manifest.place_of(("version",)), "`version` must be a number, as in `version: 1`")
+    elif not _is_known_version(version.content):
+        yield error(manifest.place_of(("version",)), "`version` must be 1, the only version of this file format")
     for name in MAPPING_PARTS:
         part = manifest.get(name)
         if part is not None and not part.is_mapping:
             yield error(manifest.place_of((name,)), f"`{name}` must be a mapping")
+
+
+def _is_known_version(version: object) -> bool:
+    return not isinstance(version, bool) and version in (1, "1", "1.0")
 
 
 def _check_policies(manifest: SourceNode) -> Iterable[Problem]:

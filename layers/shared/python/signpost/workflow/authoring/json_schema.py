@@ -252,7 +252,7 @@ _POLICY = _closed_object(
 )
 _EXPOSURE = _closed_object({"name": _TEXT, "capability": _TEXT, "as": _TEXT, **_CAPABILITY})
 _MANIFEST: Mapping[str, Json] = {
-    "version": _describe(_TEXT_OR_NUMBER, "The version of the manifest format: 1."),
+    "version": _describe({"enum": [1, "1", "1.0"]}, "The version of the manifest format: 1."),
     "include": _describe(_TEXTS, "Paths of other manifests, relative to this file. This file overrides them."),
     "capabilities": _map_of("capability"),
     "connections": _map_of("connection"),
@@ -261,7 +261,7 @@ _MANIFEST: Mapping[str, Json] = {
     "discovery": _closed_object(
         {"include": {"type": "array", "items": _one_of(*INCLUDE_KINDS)}, "ranking": _one_of(*RANKINGS)},
     ),
-    "audit": _OBJECT,
+    "audit": _describe(_closed_object({}), "Reserved. There are no settings of the audit."),
     "policies": _describe(
         {"type": "object", "properties": {DEFAULT_NAME: _one_of(*EFFECTS)}, "additionalProperties": _ref("policy")},
         "Rules for which callers may use which items, and the default where no rule matches.",

@@ -39,8 +39,8 @@ def error(place: SourcePlace, message: str) -> Problem:
     return Problem("error", place, message)
 
 
-def warning(place: SourcePlace, message: str) -> Problem:
-    return Problem("warning", place, message)
+def warning(place: SourcePlace, message: str, code: WarningCode | None = None) -> Problem:
+    return Problem("warning", place, message, code=code)
 
 
 def suggestion_for(name: str, names: Sequence[str]) -> str:

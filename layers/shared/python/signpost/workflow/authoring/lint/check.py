@@ -11,16 +11,17 @@ from signpost.workflow.authoring.lint.reachability import analyse_definition
 from signpost.workflow.authoring.problems import LintFinding, Problem, warning
 from signpost.workflow.authoring.source_tree import SourceNode, SourcePlace, to_json
 from signpost.workflow.definition import Definition
+from signpost.workflow.executor_kinds import ExecutorKinds
 from signpost.workflow.proxy_default import READY
 
 BUILT_IN_KINDS: Sequence[str] = tuple(EXECUTOR_SETTINGS)
-"""The kinds of executors that `signpost check` knows in every deployment."""
+"""The kinds of executors whose settings `signpost check` knows. A deployment may not run all of them."""
 
 type CheckProgress = Callable[[int, int], None]
 """Reports the number of definitions that have been checked, and the number of all."""
 
 
-def check_manifest(manifest: SourceNode, kinds: Sequence[str], report_progress: CheckProgress) -> Sequence[Problem]:
+def check_manifest(manifest: SourceNode, kinds: ExecutorKinds, report_progress: CheckProgress) -> Sequence[Problem]:
     """Compile and lint a manifest, and return its problems in the order of their places in the files."""
     workflows = manifest.get("workflows")
     report_progress(0, len(workflows.members) if workflows else 0)

@@ -1,7 +1,7 @@
 """Compare a manifest with its schema: find unknown names, values that are not allowed, and kinds of executors,
 connections and definitions that do not exist."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -16,12 +16,15 @@ from signpost.workflow.authoring.json_schema import (
 )
 from signpost.workflow.authoring.problems import Problem, suggestion_for, warning
 from signpost.workflow.authoring.source_tree import SourceNode, to_json
+from signpost.workflow.executor_kinds import ExecutorKinds
 from signpost.workflow.expressions import FORM
 from signpost.workflow.guards import MAX_GUARD_DEPTH, TOO_DEEP, Expression, NotUnderstood, guard_of
 
+ANY_NAME = "*"
 NAME_HINTS: Mapping[tuple[str, str], str] = {
     ("onTimeout", "executor"): "a timeout runs no executor: move it to the `onEnter` of the target",
     ("onTimeout", "output"): "a timeout writes no output: move it to the `onEnter` of the target",
+    ("audit", ANY_NAME): "nothing reads this: there are no settings of the audit",
     ("proxy", "import"): "tools are not imported: list the tools under `expose`",
 }
 LONGEST_MESSAGE = 300
@@ -69,7 +72,7 @@ def _resolve_reference(node: ManifestNode, schemas: JsonObject) -> ManifestNode:
     return replace(node, kind=kind, schema=as_object(schemas[kind]))
 
 
-def check_names(manifest: SourceNode, kinds: Sequence[str]) -> Iterator[Problem]:
+def check_names(manifest: SourceNode, kinds: ExecutorKinds) -> Iterator[Problem]:
     """Check a manifest for a deployment with these kinds of executors."""
     executor_checker = ExecutorChecker(manifest, kinds)
     for node in walk_manifest(manifest):
@@ -78,6 +81,8 @@ def check_names(manifest: SourceNode, kinds: Sequence[str]) -> Iterator[Problem]
             yield from _check_guard(node)
         if node.kind == "executor":
             yield from executor_checker.check(node.source)
+        if node.kind == "connection":
+            yield from _check_connection_kind(node, kinds)
 
 
 def _check_unknown_names(node: ManifestNode) -> Iterator[Problem]:
@@ -86,9 +91,9 @@ def _check_unknown_names(node: ManifestNode) -> Iterator[Problem]:
         return
     for name in node.source.members:
         if name not in properties and not name.startswith(EXTENSION_PREFIX):
-            hint = NAME_HINTS.get((node.label, name))
+            hint = NAME_HINTS.get((node.label, name)) or NAME_HINTS.get((node.label, ANY_NAME))
             message = hint or f"unknown name {name!r}{suggestion_for(name, list(properties))}"
-            yield warning(node.source.place_of_name(name), f"{node.label}: {message}")
+            yield warning(node.source.place_of_name(name), f"{node.label}: {message}", "unread_setting")
 
 
 def _check_guard(node: ManifestNode) -> Iterator[Problem]:
@@ -103,12 +108,18 @@ def _check_guard(node: ManifestNode) -> Iterator[Problem]:
         yield warning(node.source.place_of(("expr",)), message)
 
 
+def _check_connection_kind(node: ManifestNode, kinds: ExecutorKinds) -> Iterator[Problem]:
+    kind = node.source.get("kind")
+    if kind is not None and kind.text is not None and kinds.is_idle(kind.text):
+        yield warning(kind.place, kinds.describe_idle_connection(kind.text), "idle_kind")
+
+
 @dataclass(frozen=True, slots=True)
 class ExecutorChecker:
     """Checks the kind, the settings, the connection and the definition of an executor."""
 
     manifest: SourceNode
-    kinds: Sequence[str]
+    kinds: ExecutorKinds
 
     def check(self, executor: SourceNode) -> Iterator[Problem]:
         kind_node = executor.get("kind")
@@ -124,17 +135,22 @@ class ExecutorChecker:
             message = f"no workflow {definition.text!r} is in this manifest{suggestion_for(definition.text, names)}"
             yield warning(definition.place, f"{message}; the step fails unless it is published by then")
 
+    def _check_kind(self, kind_node: SourceNode, kind: str) -> Iterator[Problem]:
+        if kind not in self.kinds.known:
+            message = f"unknown executor kind {kind!r}{suggestion_for(kind, self.kinds.known)}"
+            yield warning(kind_node.place, f"{message}; the kinds are {', '.join(self.kinds.known)}")
+        elif self.kinds.is_idle(kind):
+            yield warning(kind_node.place, self.kinds.describe_idle(kind), "idle_kind")
+
     def _check_settings(self, executor: SourceNode, kind_node: SourceNode, kind: str) -> Iterator[Problem]:
-        if kind not in self.kinds:
-            message = f"unknown executor kind {kind!r}{suggestion_for(kind, self.kinds)}"
-            yield warning(kind_node.place, f"{message}; the kinds are {', '.join(self.kinds)}")
+        yield from self._check_kind(kind_node, kind)
         if kind not in EXECUTOR_SETTINGS:
             return
         known = [*COMMON_SETTINGS, *EXECUTOR_SETTINGS[kind]]
         for name in executor.members:
             if name not in known and not name.startswith(EXTENSION_PREFIX):
                 message = f"an executor of the kind {kind} has no setting {name!r}{suggestion_for(name, known)}"
-                yield warning(executor.place_of_name(name), message)
+                yield warning(executor.place_of_name(name), message, "unread_setting")
         if executor.get("capability") is None:
             for name in REQUIRED_SETTINGS.get(kind, ()):
                 if executor.get(name) is None:

@@ -1,0 +1,322 @@
+"""Warnings about entries that can never work as they are published: the registry finds them with the functions, the
+documents and the rules of the tenant. They keep nothing from being published unless the publication is strict."""
+
+import json
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from signpost.catalogue.publishing.publisher import Publisher, PublishFunctions
+from signpost.catalogue.publishing.reference_warnings import ReferenceJudge
+from signpost.cli import main, remote
+from signpost.cli.publish.collection import CollectedPublication
+from signpost.cli.publish.upload import RemotePublisher
+from signpost.content.api.errors import RegistryRefusal
+from signpost.model import Json, JsonObject
+from signpost.wiring.registry import read_executor_kinds
+from tests.support.catalogues import build_catalogue_publisher
+from tests.support.registry import TENANT, CountingTimestamps, MemoryRegistry
+
+PRICE = "shop::price"
+PROMPT: JsonObject = {"name": "ask", "description": "Asks for a price.", "function_id": "shop::prise"}
+TRIGGER: JsonObject = {"trigger_type": "skills::on-change", "function_id": "shop::prise", "config": {}}
+TAKES_NOTHING: JsonObject = {"type": "object", "additionalProperties": False}
+UNHOSTED = (
+    "no executor hosts the function 'shop::prise', so calls of it fail until one does; did you mean 'shop::price'?"
+)
+
+
+def step(executor: JsonObject, **fields: Json) -> JsonObject:
+    return {"target": "b", "inputSchema": TAKES_NOTHING, "executor": executor, **fields}
+
+
+def workflow(executor: JsonObject, **fields: Json) -> JsonObject:
+    states: JsonObject = {"a": {"transitions": {"go": step(executor, **fields)}}, "b": {"terminal": True}}
+    return {"initialState": "a", "states": states}
+
+
+def function(name: str) -> JsonObject:
+    return {"kind": "function", "function": name}
+
+
+def capability(name: str) -> JsonObject:
+    return {"target": "ready", "title": "Price", "inputSchema": TAKES_NOTHING, "executor": function(name),
+            "output": {"lastResult": "$.output"}}  # fmt: skip
+
+
+class ReferenceStage(MemoryRegistry):
+    """The functions that publish, for a tenant that hosts one function."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.host(PRICE, "5")
+        judge = ReferenceJudge(functions=self.function_lists, kinds=read_executor_kinds)
+        publisher = Publisher(
+            content=self.content,
+            catalogues=build_catalogue_publisher(self.content),
+            bodies=self.bodies,
+            timestamps=CountingTimestamps(),
+            references=judge,
+        )
+        self.manifests = PublishFunctions(publisher)
+        self.lines: list[str] = []
+
+    def invoke(self, name: str, payload: JsonObject) -> Any:
+        return self.manifests.call(f"manifest::{name}", payload, self.make_caller(TENANT))
+
+    def call_registry(self, name: str, payload: JsonObject) -> JsonObject:
+        answer = self.manifests.call(name, payload, self.make_caller(TENANT))
+        assert not isinstance(answer, RegistryRefusal), answer
+        return answer
+
+    def publish(self, *, is_preview: bool = False, strict: bool = False, **parts: Any) -> Sequence[str]:
+        """Publish as the command does, and return the lines that it shows."""
+        bodies, prompts, triggers = (parts.pop(name, None) for name in ("bodies", "prompts", "triggers"))
+        publication = CollectedPublication(
+            bodies=bodies, prompts=prompts, triggers=triggers, definitions=parts, strict=strict
+        )
+        lines: list[str] = []
+        publisher = RemotePublisher(self.call_registry, show_line=lines.append)
+        planned = publisher.plan(publication, prune=False)
+        apply = publisher.preview if is_preview else publisher.publish
+        apply(publication, planned, prune=False)
+        return lines
+
+    def codes(self, payload: JsonObject) -> Sequence[tuple[str, str, str]]:
+        answer = self.invoke("publish", payload)
+        assert not isinstance(answer, RegistryRefusal), answer
+        return [(entry["code"], entry["kind"], entry["id"]) for entry in answer.get("warnings", [])]
+
+
+@pytest.fixture
+def stage() -> ReferenceStage:
+    return ReferenceStage()
+
+
+UNHOSTED_CASES: Mapping[str, tuple[JsonObject, str]] = {
+    "step": ({"workflows": {"buy": workflow(function("shop::prise"))}}, f"workflow buy: warning: a.go: {UNHOSTED}"),
+    "fallback": (
+        {"workflows": {"buy": workflow(
+            function(PRICE), reliability={"fallback": {"executors": [function("shop::prise")]}})}},
+        f"workflow buy: warning: a.go: {UNHOSTED}",
+    ),
+    "onEnter": (
+        {"workflows": {"buy": {"initialState": "a", "states": {
+            "a": {"onEnter": {"executor": function("shop::prise")}, "terminal": True}}}}},
+        f"workflow buy: warning: a.onEnter: {UNHOSTED}",
+    ),
+    "capability": ({"capabilities": {"price": capability("shop::prise")}}, f"capability price: warning: {UNHOSTED}"),
+    "prompt": ({"prompts": [PROMPT]}, f"prompt ask: warning: {UNHOSTED}"),
+    "trigger": ({"triggers": [TRIGGER]}, f"trigger shop::prise: warning: {UNHOSTED}"),
+}  # fmt: skip
+
+
+@pytest.mark.invariant(117)
+@pytest.mark.parametrize(("parts", "line"), UNHOSTED_CASES.values(), ids=UNHOSTED_CASES)
+@pytest.mark.parametrize("is_preview", [True, False], ids=["dry run", "publication"])
+def test_a_function_that_no_executor_hosts_is_named(
+    stage: ReferenceStage, parts: JsonObject, line: str, *, is_preview: bool
+) -> None:
+    assert stage.publish(is_preview=is_preview, **parts) == [f"{line} [unhosted_function]"]
+    stage.host("shop::prise", "5")
+    assert stage.publish(**parts) == []
+
+
+def test_a_function_that_was_deployed_just_before_the_publication_is_found(stage: ReferenceStage) -> None:
+    assert len(stage.publish(prompts=[PROMPT])) == 1
+    stage.host("shop::prise", "5")
+    assert stage.publish(prompts=[PROMPT]) == []
+
+
+@pytest.mark.invariant(117)
+@pytest.mark.parametrize(("parts", "line"), UNHOSTED_CASES.values(), ids=UNHOSTED_CASES)
+def test_a_strict_publication_of_an_unhosted_function_is_refused(
+    stage: ReferenceStage, parts: JsonObject, line: str
+) -> None:
+    before = stage.content.catalogue(TENANT), stage.content.prompts(TENANT), stage.content.subscriptions(TENANT)
+    with pytest.raises(AssertionError, match="unhosted_function"):
+        stage.publish(strict=True, **parts)
+    after = stage.content.catalogue(TENANT), stage.content.prompts(TENANT), stage.content.subscriptions(TENANT)
+    assert after == before
+    assert line
+
+
+@pytest.mark.invariant(117)
+@pytest.mark.parametrize("kind", ["rest", "mcp", "cli"])
+def test_kinds_of_executors_that_nothing_runs_are_named(stage: ReferenceStage, kind: str) -> None:
+    idle: JsonObject = {"kind": kind, "connection": "hub"}
+    lines = stage.publish(
+        workflows={"buy": workflow(idle)},
+        capabilities={"price": {**capability(PRICE), "executor": idle}},
+        connections={"hub": {"kind": kind}},
+    )
+    assert [line.partition(": warning")[0] for line in lines] == ["connection hub", "workflow buy", "capability price"]
+    assert all(line.endswith("[idle_kind]") for line in lines)
+
+
+@pytest.mark.parametrize("kind", ["noop", "human", "workflow", "stub"])
+def test_kinds_that_run_and_kinds_that_a_deployment_adds_are_not_named(stage: ReferenceStage, kind: str) -> None:
+    assert stage.publish(workflows={"buy": workflow({"kind": kind, "definitionId": "buy"})}) == []
+
+
+LINKS = """# Prices
+
+See [the guide](iii://shop/gide), iii://shop/price. and <iii://shop/guides>.
+Sections: iii://fn/shop/price, iii://fn/shop/prise, iii://fn/shop/list and iii://fn/skills/list.
+All: iii://skills. A form: iii://shop/{id}, `iii://shop/code`.
+
+```
+iii://shop/fenced
+```
+"""
+
+
+MISSING = "there is no such document; did you mean 'shop/guide'?"
+DEAD: Sequence[tuple[int, str, str]] = [
+    (3, "iii://shop/gide", MISSING),
+    (3, "iii://shop/guides", MISSING),
+    (4, "iii://fn/shop/prise", "no executor hosts the function 'shop::prise'; did you mean 'shop::price'?"),
+    (4, "iii://fn/shop/list", "the function 'shop::list' is not declared readable"),
+    (
+        4,
+        "iii://fn/skills/list",
+        "'skills::list' is in an internal namespace and cannot be called here. Use another one.",
+    ),
+]
+"""The lines, the links and the reasons."""
+
+
+def test_links_that_lead_nowhere_are_named_with_their_lines(stage: ReferenceStage) -> None:
+    stage.host("shop::list", "5", readable=False)
+    stage.publish(bodies={"shop/guide": "# Guide"})
+    lines = stage.publish(bodies={"shop/price": "# Price", "shop/all": LINKS})
+    found = [line.removeprefix("skill shop/all: line ").removesuffix(" [dead_link]") for line in lines]
+    assert found == [f"{line}: warning: {link} leads nowhere: {reason}" for line, link, reason in DEAD]
+
+
+def test_a_link_to_a_shipped_document_leads_somewhere(stage: ReferenceStage) -> None:
+    stage.manifests.call(
+        "manifest::publish", {"skills": [{"id": "core/web", "skill": "# Web"}]}, stage.make_caller(None)
+    )
+    assert stage.publish(bodies={"a": "See iii://core/web."}) == []
+
+
+def rules(**rule: Json) -> JsonObject:
+    return {"guests": {"kind": "deny", "who": ["role:guest"], **rule}}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "hint"),
+    [
+        ("skill:prise", "; did you mean 'skill:price'?"),
+        ("shop::prise", "; did you mean 'shop::price'?"),
+        ("workflow:bye", "; did you mean 'workflow:buy'?"),
+        ("capability:prices", "; did you mean 'capability:price'?"),
+        ("connection:hub", ""),
+    ],
+)
+def test_a_rule_about_nothing_is_named(stage: ReferenceStage, pattern: str, hint: str) -> None:
+    stage.publish(workflows={"buy": workflow(function(PRICE))}, capabilities={"price": capability(PRICE)})
+    [line] = stage.publish(policies=rules(what=[pattern]))
+    assert line == (
+        f"policy guests: warning: its `what` names {pattern!r}, which does not exist{hint} [rule_about_nothing]"
+    )
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["skill:price", "shop::price", "workflow:buy", "capability:price", "skill:pri*", "*", "iii://shop/all", "x"],
+)
+def test_a_rule_about_something_or_about_patterns_is_not_named(stage: ReferenceStage, pattern: str) -> None:
+    stage.publish(workflows={"buy": workflow(function(PRICE))}, capabilities={"other": capability("shop::else")})
+    codes = stage.codes({"policies": rules(what=[pattern])})
+    assert [code for code, _, _ in codes] == []
+
+
+def test_a_rule_about_a_workflow_of_the_same_publication_is_not_named(stage: ReferenceStage) -> None:
+    parts: Mapping[str, Any] = {"workflows": {"buy": {**workflow(function(PRICE)), "title": "Buy it"}}}
+    assert stage.publish(**parts, policies=rules(what=["workflow:Buy it", "workflow:buy"])) == []
+
+
+@pytest.mark.invariant(117)
+@pytest.mark.parametrize("name", ["skill:price", "shop::price", "shop__price", "skill:*"])
+def test_a_capability_in_front_of_a_denied_function_is_named(stage: ReferenceStage, name: str) -> None:
+    stage.publish(policies=rules(what=[name]))
+    [line] = stage.publish(capabilities={"cost": capability(PRICE)})
+    assert line == (
+        "capability cost: warning: it calls the function 'shop::price', which the rule 'guests' denies, and no rule "
+        "denies the capability itself: callers reach the function through it. Name the capability in the rule too, or "
+        "guard it [denied_function]"
+    )
+
+
+def test_a_rule_that_comes_after_the_capability_names_it_too(stage: ReferenceStage) -> None:
+    stage.publish(capabilities={"cost": capability(PRICE)})
+    assert stage.codes({"policies": rules(what=["skill:price"])}) == [("denied_function", "capability", "cost")]
+    assert stage.codes({"policies": rules(what=["skill:price", "capability:cost"])}) == []
+
+
+@pytest.mark.parametrize(
+    ("who", "is_covered"),
+    [(["role:guest"], True), (["*"], True), (["role:guest", "role:x"], True), (["role:x"], False)],
+)
+def test_another_rule_may_cover_the_capability(stage: ReferenceStage, who: list[Json], *, is_covered: bool) -> None:
+    stage.publish(capabilities={"cost": capability(PRICE)})
+    other: JsonObject = {"front": {"kind": "deny", "who": who, "what": ["capability:cost"]}}
+    assert bool(stage.codes({"policies": {**rules(what=["skill:price"]), **other}})) != is_covered
+
+
+@pytest.fixture
+def connected(stage: ReferenceStage, monkeypatch: pytest.MonkeyPatch) -> ReferenceStage:
+    """A stage that commands reach as a deployed stack of any name."""
+
+    @contextmanager
+    def connect(_stack: str, _url: str | None, _show_line: object) -> Generator[Any]:
+        yield stage.call_registry
+
+    monkeypatch.setattr(remote, "connect_registry", connect)
+    return stage
+
+
+def test_a_check_against_a_stack_names_what_the_stack_does_not_have(
+    connected: ReferenceStage, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "manifest.json"
+    path.write_text(json.dumps({"version": 1, "workflows": {"buy": workflow(function("shop::prise"))}}))
+    assert main(["check", str(path), "--strict"]) == 0
+    assert main(["check", str(path), "--stack", "any"]) == 0
+    printed = capsys.readouterr()
+    assert printed.out == f"{path}:1:1: warning: workflow buy: a.go: {UNHOSTED} [unhosted_function]\n"
+    assert main(["check", str(path), "--stack", "any", "--strict"]) == 1
+    assert connected.content.catalogue(TENANT) is None
+    connected.host("shop::prise", "5")
+    assert main(["check", str(path), "--stack", "any", "--strict"]) == 0
+
+
+def test_a_check_against_a_stack_names_a_finding_once(
+    connected: ReferenceStage, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    del connected  # it must be there
+    path = tmp_path / "manifest.json"
+    idle: JsonObject = {"kind": "cli", "command": "true"}
+    manifest = {"version": 1, "workflows": {"buy": workflow(idle)}, "connections": {"hub": {"kind": "cli"}}}
+    path.write_text(json.dumps(manifest))
+    assert main(["check", str(path), "--stack", "any", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["warnings"]
+    assert [warning["code"] for warning in found] == ["idle_kind", "idle_kind"]
+
+
+def test_a_dry_run_shows_the_warnings_and_publishes_nothing(
+    connected: ReferenceStage, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "prompts.json").write_text(json.dumps([PROMPT]))
+    (tmp_path / "skills").mkdir()
+    (tmp_path / "skills/guide.md").write_text("# Guide\n\nSee iii://shop/none.\n")
+    assert main(["publish", str(tmp_path), "--dry-run"]) == 0
+    shown = capsys.readouterr().err
+    assert f"prompt ask: warning: {UNHOSTED} [unhosted_function]\n" in shown
+    assert "skill guide: line 3: warning: iii://shop/none leads nowhere" in shown
+    assert (connected.content.skills(TENANT), connected.content.prompts(TENANT)) == ([], [])

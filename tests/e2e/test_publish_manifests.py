@@ -113,6 +113,51 @@ def test_an_example_is_published_and_published_again(author: Author, example: st
     author.wait_for_items(*EXAMPLES[example])
 
 
+def test_functions_that_no_executor_hosts_are_named_and_published(author: Author, tmp_path: Path) -> None:
+    """The functions that the deployment ships are hosted for every tenant."""
+
+    def call(function: str) -> JsonObject:
+        executor: JsonObject = {"kind": "function", "function": function, "arguments": {}}
+        transitions: JsonObject = {"go": {"target": "b", "inputSchema": {"type": "object"}, "executor": executor}}
+        return {"initialState": "a", "states": {"a": {"transitions": transitions}, "b": {"terminal": True}}}
+
+    path = write_manifest(tmp_path, workflows={"lost": call("core::waits"), "found": call("core::http_fetch")})
+    unhosted = "workflow lost: a.go: no executor hosts the function 'core::waits'"
+    checked = author.signpost("check", str(path), "--stack", STACK, SIGNPOST_AUTHORIZATION=author.key)
+    assert (checked.returncode, checked.stdout.count("[unhosted_function]")) == (0, 1), checked.stderr
+    assert unhosted in checked.stdout
+    strict = author.publish(path, "--strict")
+    assert strict.returncode == 1
+    assert "[unhosted_function]" in strict.stderr
+    assert author.list_titles() == {}
+    done = author.publish(path)
+    assert done.returncode == 0, done.stderr
+    assert unhosted.replace("lost: ", "lost: warning: ") in done.stderr
+    author.wait_for_items("lost", "found")
+
+
+def test_a_function_gets_the_values_inside_of_lists_and_objects(author: Author, tmp_path: Path) -> None:
+    arguments: JsonObject = {"data": {"trees": ["$.arguments.tree"]}, "expression": "trees[0]"}
+    executor: JsonObject = {"kind": "function", "function": "core::json_transform", "arguments": arguments}
+    schema: JsonObject = {"type": "object", "properties": {"tree": {"type": "string"}}, "additionalProperties": False}
+    go = {"target": "b", "inputSchema": schema, "executor": executor, "output": {"found": {"in": ["$.output.result"]}}}
+    transform = {"initialState": "a", "states": {"a": {"transitions": {"go": go}}, "b": {"terminal": True}}}
+    assert author.publish(write_manifest(tmp_path, workflows={"transform": transform})).returncode == 0
+    author.wait_for_items("transform")
+
+    def call(tool: str, **arguments: Json) -> Any:
+        answer = author.gateway.request(author.key, "tools/call", {"name": tool, "arguments": arguments})
+        return answer.json["result"]["structuredContent"]
+
+    run = call("workflow.start", definitionId="transform", input={})
+    known = {"workflowId": run["workflowId"], "expectedVersion": run["version"]}
+    call("workflow.submit", **known, transition="go", arguments={"tree": "oak"})
+    seen = wait_for(
+        "the end", lambda: call("workflow.get", workflowId=run["workflowId"]), lambda answer: answer["state"] == "b"
+    )
+    assert seen["context"] == {"found": {"in": ["oak"]}}
+
+
 def test_a_change_is_live_within_two_seconds_without_a_deployment(author: Author, tmp_path: Path) -> None:
     """Also for a gateway that looks all the time, and of a publication it sees all or nothing."""
     path = write_manifest(

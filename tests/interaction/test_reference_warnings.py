@@ -96,7 +96,7 @@ def stage() -> ReferenceStage:
     return ReferenceStage()
 
 
-UNHOSTED_CASES: Mapping[str, tuple[JsonObject, str]] = {
+UNHOSTED_CASES: Mapping[str, tuple[Mapping[str, Any], str]] = {
     "step": ({"workflows": {"buy": workflow(function("shop::prise"))}}, f"workflow buy: warning: a.go: {UNHOSTED}"),
     "fallback": (
         {"workflows": {"buy": workflow(
@@ -118,7 +118,7 @@ UNHOSTED_CASES: Mapping[str, tuple[JsonObject, str]] = {
 @pytest.mark.parametrize(("parts", "line"), UNHOSTED_CASES.values(), ids=UNHOSTED_CASES)
 @pytest.mark.parametrize("is_preview", [True, False], ids=["dry run", "publication"])
 def test_a_function_that_no_executor_hosts_is_named(
-    stage: ReferenceStage, parts: JsonObject, line: str, *, is_preview: bool
+    stage: ReferenceStage, parts: Mapping[str, Any], line: str, *, is_preview: bool
 ) -> None:
     assert stage.publish(is_preview=is_preview, **parts) == [f"{line} [unhosted_function]"]
     stage.host("shop::prise", "5")
@@ -134,7 +134,7 @@ def test_a_function_that_was_deployed_just_before_the_publication_is_found(stage
 @pytest.mark.invariant(117)
 @pytest.mark.parametrize(("parts", "line"), UNHOSTED_CASES.values(), ids=UNHOSTED_CASES)
 def test_a_strict_publication_of_an_unhosted_function_is_refused(
-    stage: ReferenceStage, parts: JsonObject, line: str
+    stage: ReferenceStage, parts: Mapping[str, Any], line: str
 ) -> None:
     before = stage.content.catalogue(TENANT), stage.content.prompts(TENANT), stage.content.subscriptions(TENANT)
     with pytest.raises(AssertionError, match="unhosted_function"):

@@ -116,15 +116,16 @@ class CataloguePublisher:
         items = _next_items(sent, current, known, prune=request.prune)
         existing = self._read_transitions(current.snapshot.proxy, tenant)
         capabilities = _next_transitions(sent, items, known, existing)
+        named: dict[str, JsonObject] = {definition.id: {} for definition in sent.capabilities or ()}
         workflows = [name for item in items if item.kind == "workflow" for name in (item.id, item.title)]
         is_known = {definition.id for definition in sent.workflows or ()} <= set(workflows)
         return RulesBeside(
             rules=rules,
             sent=list(sent.policies or ()),
             workflows=workflows if is_known else None,
-            capabilities={**{definition.id: {} for definition in sent.capabilities or ()}, **capabilities},
+            capabilities={**named, **capabilities},
             connections=[item.id.removeprefix("connection:") for item in items if item.kind == "connection"],
-            checked=list(capabilities) if sent.policies is not None else [one.id for one in sent.capabilities or ()],
+            checked=list(capabilities if sent.policies is not None else named),
         )
 
     def _next_policies(

@@ -20,6 +20,7 @@ from signpost.catalogue.publishing.publisher import Publisher, PublishFunctions
 from signpost.content.model import Change
 from signpost.contract import Executor, Result
 from signpost.entrypoints.content_relay import content_bus_event
+from signpost.entrypoints.registry_dispatch import RegistryDispatcher
 from signpost.entrypoints.registry_invoke import RegistryHandler
 from signpost.errors import Unavailable
 from signpost.identity.permissions import ADMINISTRATION
@@ -92,17 +93,19 @@ class InProcess:
         self._called: list[Any] = []
         gateway.executors[STUB.arn] = self._play_script
         self._door = RegistryHandler(
-            functions=gateway.composition.documents.functions,
-            administration=[
-                PublishFunctions(
-                    Publisher(
-                        content=self._content,
-                        bodies=gateway.adapters.bodies,
-                        catalogues=build_catalogue_publisher(self._content),
-                        timestamps=SystemTimestamps(),
+            functions=RegistryDispatcher(
+                gateway.composition.documents.functions,
+                [
+                    PublishFunctions(
+                        Publisher(
+                            content=self._content,
+                            bodies=gateway.adapters.bodies,
+                            catalogues=build_catalogue_publisher(self._content),
+                            timestamps=SystemTimestamps(),
+                        )
                     )
-                )
-            ],
+                ],
+            ),
             identify=lambda _: Principal(
                 "operator", TENANT, "signpost:operator", permissions=frozenset({ADMINISTRATION})
             ),

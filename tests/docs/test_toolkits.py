@@ -36,12 +36,13 @@ from signpost.toolkit.secrets import CACHE_SECONDS, SHORTEST_MASKED
 from signpost.toolkit.testing import TrialResult
 from tests.support.function_host import MemoryLog, build_call, build_secrets
 from tests.support.memory_gateway import META
+from tests.support.registry import MemoryRegistry
 from tests.support.toolkits import RecordingTool, ServedToolkits
 
 PROJECT = Path(__file__).resolve().parents[2]
 PAGE = (PROJECT / "docs/toolkits.md").read_text()
 (
-    WRITTEN, TEST, REGISTERED, SPEC, RIGHTS, CONTENT, QUESTION, QUESTION_TEST, COMPONENTS, COMPONENTS_TEST,
+    WRITTEN, TEST, REGISTERED, SPEC, RIGHTS, PUBLISHING, CONTENT, QUESTION, QUESTION_TEST, COMPONENTS, COMPONENTS_TEST,
 ) = re.findall(r"^```python\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL)  # fmt: skip
 
 
@@ -80,6 +81,20 @@ def test_the_documented_tool_checks_its_caller_and_calls_what_it_declares() -> N
     refused = kit.test("cancel_order", {"order": "7"}, calls=answers, principal=guest).failure
     assert refused is not None
     assert refused.message.startswith("You do not have the permission `orders.cancel`.")
+
+
+def test_the_documented_tool_keeps_notes_in_the_registry() -> None:
+    kit = Toolkit("notes")
+    run(PUBLISHING, {"kit": kit, "Context": Context})
+    registry = MemoryRegistry()
+
+    def call(function: str) -> Callable[[JsonObject], object]:
+        return lambda payload: registry.call(function, payload)
+
+    answers = {function: call(function) for function in ("skills::list", "skills::register")}
+    kept = [kit.test("keep_note", {"name": "elm", "text": "Tall."}, calls=answers).value for _ in range(2)]
+    assert kept == ["Added iii://notes/elm", "Replaced iii://notes/elm"]
+    assert registry.read("iii://notes/elm") == "# elm\n\nTall.\n"
 
 
 def test_the_documented_registrations_are_two_tools(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ from signpost.adapters.alarm import alarm
 from signpost.adapters.memory import FixedKeySet, MemoryApiKeys, MemoryIssuerKeySets
 from signpost.catalogue.publishing.publisher import Publisher, PublishFunctions
 from signpost.cli.keys import new_key, stored_key
+from signpost.entrypoints.registry_dispatch import RegistryDispatcher
 from signpost.entrypoints.registry_invoke import RegistryHandler
 from signpost.errors import Unavailable
 from signpost.identity.api_keys import ApiKeyAuthenticator
@@ -71,8 +72,7 @@ class RegistryStage:
         )
         self.manifests = PublishFunctions(publisher)
         self.door = RegistryHandler(
-            functions=self.registry.functions,
-            administration=[self.manifests],
+            functions=RegistryDispatcher(self.registry.functions, [self.manifests]),
             identify=InvocationAuthenticator(
                 operator=Principal("operator", OPERATORS, "signpost:operator", permissions=frozenset({ADMINISTRATION})),
                 authenticator=build_authenticator(
@@ -245,7 +245,7 @@ def test_an_unreachable_issuer_is_unavailable_and_not_unauthorized(
 
 
 def test_a_credential_beside_a_response_url_is_checked(stage: RegistryStage) -> None:
-    function = RegistryFunction(stack_resource=cast("Any", None), handler=stage.door)
+    function = RegistryFunction(stack_resource=cast("Any", None), handler=stage.door, nested=cast("Any", None))
     event = {"function_id": "skills::list", "ResponseURL": "https://x.test", "authorization": "Bearer x"}
     answer: Any = function.handle(event, 60_000, "request")
     assert answer["error"]["code"] == "unauthorized"

@@ -14,6 +14,7 @@ LIBRARIES = PROJECT / ".venv/lib/python3.13/site-packages"
 APP = r"""
     from signpost.adapters.alarm import alarm
     from signpost.catalogue.publishing.publisher import PublishFunctions, Publisher
+    from signpost.entrypoints.registry_dispatch import RegistryDispatcher
     from signpost.entrypoints.registry_invoke import RegistryHandler
     from signpost.telemetry import Telemetry
     from tests.support.catalogues import build_catalogue_publisher
@@ -28,8 +29,7 @@ APP = r"""
         timestamps=CountingTimestamps(),
     )
     door = RegistryHandler(
-        functions=registry.functions,
-        administration=[PublishFunctions(publisher)],
+        functions=RegistryDispatcher(registry.functions, [PublishFunctions(publisher)]),
         identify=lambda event: PRINCIPAL,
         telemetry=Telemetry("registry-on-its-runtime"),
         clock=registry.clock,

@@ -89,7 +89,7 @@ def _release(exercised: ExercisedStack) -> None:
 
 def exercise_nested_calls(exercised: ExercisedStack) -> None:
     """Exercise nested calls of a function that fails, of one that works again, and under rules that are too long for a
-    row."""
+    row; the last one also of a function of the registry."""
     exercised.set_breakers()
     failed = _call_nested(exercised, FOREIGN_FUNCTION)
     assert failed.get("failure", {}).get("code") == "malformed_reply", failed
@@ -100,6 +100,8 @@ def exercise_nested_calls(exercised: ExercisedStack) -> None:
     published = exercised.call_registry("manifest::publish", {"policies": rules})
     assert "error" not in published, published
     assert _call_nested(exercised, "core::wait", "default").get("result") == {"waited": 0}
+    listed = _call_nested(exercised, "skills::list", "default")
+    assert "result" in listed, listed
 
 
 def _call_nested(exercised: ExercisedStack, function: str, tenant: str = TENANT) -> Any:

@@ -16,6 +16,7 @@ from signpost.catalogue.publishing.catalogue import CataloguePublisher
 from signpost.catalogue.publishing.publisher import Publisher, PublishFunctions
 from signpost.catalogue.publishing.sent_definitions import SentDefinitions
 from signpost.content.api.errors import RegistryRefusal
+from signpost.content.api.function_ids import REGISTRY_FUNCTIONS
 from signpost.content.callers import Caller
 from signpost.contract import Component, Executor, HostedFunction, Result
 from signpost.list_revisions import REVALIDATION_INTERVAL
@@ -47,7 +48,7 @@ VAULT_ITEMS = (
     PAGES,
 )
 """Items of the vault that no manifest publishes: skills, documents, a prompt, a resource and a template."""
-CALLEES = frozenset({"yard::echo", "vault::open", "vault::whisper", "vault::ask", "vault::page::enumerate"})
+CALLEES = REGISTRY_FUNCTIONS | {"yard::echo", "vault::open", "vault::whisper", "vault::ask", "vault::page::enumerate"}
 """The functions that `yard::echo` calls, whether they exist or not."""
 YARD_FUNCTIONS = (
     HostedFunction("yard::echo", description="Says it again.", callees=CALLEES),
@@ -214,11 +215,11 @@ class GuestGateway:
     def list_names(self, method: str, key: str, path: str = "/mcp", name: str = "name") -> Sequence[str]:
         return [entry[name] for entry in self.request(method, path=path)["result"][key]]
 
-    def call_nested(self, function: str) -> Any:
+    def call_nested(self, function: str, arguments: JsonObject | None = None) -> Any:
         """Call this function from a function that the caller may call, and return the reply."""
         assert "result" in self.call("yard__echo", "/mcp/functions")
         outer: Any = self.received_messages[-1]
-        message = wire.nested_message(wire.NestedCall(outer["token"], outer["call"]["id"], function, {}))
+        message = wire.nested_message(wire.NestedCall(outer["token"], outer["call"]["id"], function, arguments or {}))
         return self.gateway.handle_nested(json.loads(json.dumps(message)))
 
 

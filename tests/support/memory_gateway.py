@@ -6,6 +6,7 @@ import gzip
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cache
 from itertools import count
 from typing import Any
 
@@ -31,8 +32,14 @@ from signpost.adapters.memory.deployment_lists import MemoryDeploymentLists
 from signpost.adapters.memory.instances import MemoryInstanceStore
 from signpost.adapters.memory.link import ExecutorHandler, MemoryLambdaTransport
 from signpost.adapters.memory.run_lists import MemoryRunLists
+from signpost.calling.nested import NestedCallJudge
+from signpost.catalogue.publishing.catalogue import CataloguePublisher
+from signpost.catalogue.publishing.publisher import Publisher, PublishFunctions
 from signpost.cli.keys import new_key, stored_key
 from signpost.entrypoints.http.front_door import FrontDoor
+from signpost.entrypoints.nested_calls import NestedCallHandler
+from signpost.entrypoints.registry_dispatch import AdministrationFunctions, RegistryDispatcher
+from signpost.entrypoints.registry_nested_calls import NestedRegistryCalls
 from signpost.identity.api_keys import PresentedKey
 from signpost.mcp.revisions import CLIENT_CAPABILITIES, PROTOCOL_VERSION
 from signpost.mcp.surface import Surface
@@ -77,6 +84,9 @@ ENVIRONMENT = {
 }
 MODERN = "2026-07-28"
 META: JsonObject = {PROTOCOL_VERSION: MODERN, CLIENT_CAPABILITIES: {}}
+REGISTRY_ARN = "arn:registry"
+REGISTRY_MS = 60_000
+"""Milliseconds that the registry function has for a nested call."""
 _numbers = count()
 
 
@@ -152,6 +162,8 @@ class MemoryGateway:
         self.executors: dict[str, ExecutorHandler] = {}
         self.instances = MemoryInstanceStore()
         self.deployment_lists = MemoryDeploymentLists()
+        self.administration: list[AdministrationFunctions] = []
+        """More registry functions for administrators; to be filled before the first nested call of the registry."""
         self.step_executors: dict[str, StepExecutor] = {}
         """The step executors of workflows, by kind; to be filled before the first workflow."""
         self.adapters = self._build_adapters()
@@ -207,7 +219,29 @@ class MemoryGateway:
         )
         self._gateway = Gateway(self.front_door)
         members = {field.name: getattr(self.adapters, field.name) for field in fields(NestedCallAdapters)}
-        self._nested_calls = compose_nested_calls(NestedCallAdapters(**members), self.telemetry)
+        self._nested_calls = compose_nested_calls(NestedCallAdapters(**members), self.telemetry, REGISTRY_ARN)
+        registry = cache(self._build_registry_calls)
+        self.executors[REGISTRY_ARN] = lambda event: registry().handle(event, REGISTRY_MS)
+
+    def _build_registry_calls(self) -> NestedCallHandler:
+        """Build the part of the registry function that answers nested calls."""
+        telemetry = Telemetry(f"registry-{next(_numbers)}")
+        publisher = Publisher(
+            content=self.adapters.content,
+            bodies=self.adapters.bodies,
+            catalogues=CataloguePublisher(
+                content=self.adapters.content, values=self.adapters.values, definitions=self.adapters.definitions
+            ),
+            timestamps=self.adapters.timestamps,
+        )
+        calls = NestedRegistryCalls(
+            judge=NestedCallJudge(mint=self.composition.calling.mint, clock=self.clock),
+            functions=RegistryDispatcher(
+                self.composition.documents.functions, [PublishFunctions(publisher), *self.administration]
+            ),
+            telemetry=telemetry,
+        )
+        return NestedCallHandler(nested=calls, telemetry=telemetry, clock=self.clock, alarm=alarm)
 
     def handle(self, event: JsonObject, remaining_ms: int = 30_000) -> Any:
         """Return the gateway function's answer to an event."""

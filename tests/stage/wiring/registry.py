@@ -11,6 +11,7 @@ from signpost.wiring.registry import (
     RegistryComposition,
     RegistryFunction,
     build_operator_handler,
+    build_registry_function,
     compose_registry,
 )
 from stage.crashes import (
@@ -72,6 +73,5 @@ class StageRegistry:
 def build_registry(environment: Mapping[str, str]) -> StageRegistry:
     crashes = CrashInjector()
     composition = compose_registry(environment)
-    door = build_operator_handler(composition, composition.settings.operator_tenant)
     dies = environment.get(MORTAL_VARIABLE, SANDBOX)
-    return StageRegistry(RegistryFunction(composition.stack_resource, door), composition, crashes, dies)
+    return StageRegistry(build_registry_function(composition), composition, crashes, dies)

@@ -80,6 +80,8 @@ class NestedCallSettings:
     registry_table: str
     master_secret_arn: str
     content_bucket: str
+    registry_arn: str
+    """The registry function, which answers nested calls of its own functions."""
     tuning: Mapping[str, SettingValue]
     """The deployment's settings, for tenants that set nothing themselves."""
 
@@ -202,6 +204,7 @@ def nested_calls_settings(environment: Mapping[str, str]) -> NestedCallSettings:
         registry_table=environment["REGISTRY_TABLE"],
         master_secret_arn=environment["MASTER_SECRET_ARN"],
         content_bucket=environment["CONTENT_BUCKET"],
+        registry_arn=environment["REGISTRY_FUNCTION"],
         tuning=_parse_tuning(environment),
     )
 

@@ -7,28 +7,31 @@ from signpost.calling.failures import failure
 from signpost.calling.function_access import FunctionAccess
 from signpost.contract import CallReply, CallRequest, Failure
 from signpost.model import JsonObject, as_object
+from signpost.records import dataclass
 from signpost.signing.capability_tokens import DEEPEST_CALL, CapabilityGrant, TokenMint
 
 if TYPE_CHECKING:
+    from signpost.calling.nested_transport import RegistryTransport
     from signpost.calling.ports import FunctionInvoker
     from signpost.ports import Clock
 
 
-class NestedCalls:
-    """Answers nested calls of executors."""
+@dataclass(frozen=True, slots=True)
+class GrantedCall:
+    """A nested call that its token allows."""
 
-    def __init__(
-        self, *, mint: TokenMint, executors: "FunctionInvoker", access: FunctionAccess, clock: "Clock"
-    ) -> None:
+    nested: wire.NestedCall
+    grant: CapabilityGrant
+
+
+class NestedCallJudge:
+    """Decides whether the token of a nested call allows it."""
+
+    def __init__(self, *, mint: TokenMint, clock: "Clock") -> None:
         self._mint = mint
-        self._access = access
-        self._executors = executors
         self._clock = clock
 
-    def answer(self, message: JsonObject, ends_at: float) -> JsonObject:
-        return wire.reply_message(self._reply(message, ends_at))
-
-    def _reply(self, message: JsonObject, ends_at: float) -> CallReply:
+    def judge(self, message: JsonObject) -> GrantedCall | Failure:
         try:
             nested = wire.parse_nested(message)
         except wire.MalformedMessage:
@@ -36,14 +39,52 @@ class NestedCalls:
                 "not_understood", "the gateway", message="This function answers only nested calls of executors."
             )
         grant = self._mint.read_grant(nested.token)
-        refusal = self._refusal(grant, nested.function)
-        if grant is None or refusal is not None:
-            return refusal or failure("invalid_token", nested.function)
+        if grant is None:
+            return failure("invalid_token", nested.function)
+        code = self._refusal(grant, nested.function)
+        return GrantedCall(nested, grant) if code is None else failure(code, nested.function)
+
+    def _refusal(self, grant: CapabilityGrant, function: str) -> str | None:
+        # The lease of a workflow step lasts longer than its call: a function that has been stopped calls nothing.
+        if self._clock.now() >= min(grant.deadline, grant.expires_at):
+            return "token_expired"
+        if function not in grant.calls:
+            return "undeclared_call"
+        return "too_deep" if grant.depth >= DEEPEST_CALL else None
+
+
+class NestedCalls:
+    """Answers nested calls of executors."""
+
+    def __init__(
+        self,
+        *,
+        judge: NestedCallJudge,
+        executors: "FunctionInvoker",
+        access: FunctionAccess,
+        registry: "RegistryTransport",
+    ) -> None:
+        self._judge = judge
+        self._access = access
+        self._executors = executors
+        self._registry = registry
+
+    def answer(self, message: JsonObject, ends_at: float) -> JsonObject:
+        judged = self._judge.judge(message)
+        return wire.reply_message(judged if isinstance(judged, Failure) else self._reply(judged, ends_at))
+
+    def _reply(self, call: GrantedCall, ends_at: float) -> CallReply:
+        nested, grant = call.nested, call.grant
+        ends_at = min(ends_at, grant.deadline)
+        if nested.function in self._registry.functions:
+            return self._registry.pass_on(nested, ends_at)
+        if not self._access.admits(grant.principal, nested.function, over_mcp=False):
+            return failure("unknown_function", nested.function)
         request = CallRequest(
             function=nested.function,
             arguments=nested.arguments,
             principal=grant.principal,
-            ends_at=min(ends_at, grant.deadline),
+            ends_at=ends_at,
             permissions=frozenset(grant.permissions),
             depth=grant.depth + 1,
             expires_at=grant.expires_at,
@@ -52,19 +93,6 @@ class NestedCalls:
             trace=nested.trace,
         )
         return self._executors.invoke(request)
-
-    def _refusal(self, grant: CapabilityGrant | None, function: str) -> Failure | None:
-        if grant is None:
-            return failure("invalid_token", function)
-        # The lease of a workflow step lasts longer than its call: a function that has been stopped calls nothing.
-        if self._clock.now() >= min(grant.deadline, grant.expires_at):
-            return failure("token_expired", function)
-        if function not in grant.calls:
-            return failure("undeclared_call", function)
-        if grant.depth >= DEEPEST_CALL:
-            return failure("too_deep", function)
-        is_admitted = self._access.admits(grant.principal, function, over_mcp=False)
-        return None if is_admitted else failure("unknown_function", function)
 
 
 def is_nested(event: JsonObject) -> bool:

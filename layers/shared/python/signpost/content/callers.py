@@ -9,6 +9,21 @@ from signpost.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)
+class NestedRights:
+    """What a function that calls the registry may have it run: functions behind sections and prompts are nested calls
+    of the function, too."""
+
+    callees: frozenset[str]
+    """The functions that it declares to call."""
+    permissions: frozenset[str]
+    """The permissions that its own call was granted."""
+    depth: int
+    """The number of nested calls above those that the registry makes for it."""
+    expires_at: float
+    step: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Caller:
     """The principal that asks the registry, with the tenant of the content and the deadline."""
 
@@ -23,6 +38,8 @@ class Caller:
     """Whether lists must include the latest change, which costs one read per list. Otherwise they may lag by two
     seconds."""
     sections: SectionAllowance = field(default_factory=SectionAllowance)
+    nested: NestedRights | None = None
+    """The limits of a function that calls the registry; None for any other caller."""
 
     @property
     def reading_tenant(self) -> str:

@@ -1,13 +1,14 @@
 """Calls of the functions behind sections and prompts, and the refusals of their failures."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from signpost.calling.failures import failure
 from signpost.calling.function_access import FunctionAccess
 from signpost.calling.lookup import FunctionView
 from signpost.calling.runtime_settings import effective_setting, is_exposed, placement_of
 from signpost.content.api.errors import RegistryRefusal, quote_text
-from signpost.content.callers import Caller
+from signpost.content.callers import Caller, NestedRights
 from signpost.content.names import is_internal
 from signpost.contract import CallReply, CallRequest, Failure, KeptResult, Result
 from signpost.model import MOST_SECTIONS, InputRequired, Json, JsonObject
@@ -63,6 +64,8 @@ class Handlers:
         return self._call(function, arguments, caller)
 
     def _call(self, function: str, arguments: JsonObject, caller: Caller) -> Json | RegistryRefusal:
+        if refusal := self._refuse_nested(function, caller):
+            return refusal
         state = self._functions.state(caller.principal.tenant, function)
         timeout = effective_setting(state, "state_timeout_ms") / 1000
         request = CallRequest(
@@ -71,8 +74,31 @@ class Handlers:
             principal=caller.principal,
             ends_at=min(caller.ends_at, self._clock.now() + timeout),
             trace=caller.trace,
+            **_limits_of(caller.nested),
         )
         return _value_of(self._executors.invoke(request), function)
+
+    def _refuse_nested(self, function: str, caller: Caller) -> RegistryRefusal | None:
+        """Refuse what the calling function could not call by itself: reading a document gives it no other rights."""
+        if caller.nested is None:
+            return None
+        if function not in caller.nested.callees:
+            return _refusal_of_failure(function, failure("undeclared_call", function))
+        if self._access.admits(caller.principal, function, over_mcp=False):
+            return None
+        return _refusal_of_failure(function, failure("unknown_function", function))
+
+
+def _limits_of(rights: NestedRights | None) -> dict[str, Any]:
+    """Build the members of a request by which a call for a function is a nested call."""
+    if rights is None:
+        return {}
+    return {
+        "permissions": rights.permissions,
+        "depth": rights.depth,
+        "expires_at": rights.expires_at,
+        "step": rights.step,
+    }
 
 
 def refuse_internal(function: str) -> RegistryRefusal | None:

@@ -1,11 +1,13 @@
-"""Answers functions that call other functions. All other events are refused, such as those of an API."""
+"""Answers functions that call other functions. All other events are refused, such as those of an API.
+
+The nested calls function and the registry function use it: calls of registry functions are passed on to the latter.
+"""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from signpost.calling import wire
 from signpost.calling.failures import failure
-from signpost.calling.nested import NestedCalls
 from signpost.entrypoints.boundary import answer_safely
 from signpost.errors import DeadlinePassed, Unavailable
 from signpost.model import JsonObject, as_object
@@ -18,8 +20,14 @@ RESERVE = 0.5
 """Seconds reserved for the runtime to return the answer."""
 
 
+class NestedCallService(Protocol):
+    def answer(self, message: JsonObject, ends_at: float) -> JsonObject:
+        """Answer a nested call with a reply of the contract."""
+        ...
+
+
 class NestedCallHandler:
-    def __init__(self, *, nested: NestedCalls, telemetry: Telemetry, clock: "Clock", alarm: "Alarm") -> None:
+    def __init__(self, *, nested: NestedCallService, telemetry: Telemetry, clock: "Clock", alarm: "Alarm") -> None:
         self._nested = nested
         self._telemetry = telemetry
         self._clock = clock

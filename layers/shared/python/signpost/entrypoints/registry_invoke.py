@@ -4,21 +4,17 @@ function.
 A caller other than the operator adds its credential as `authorization`.
 """
 
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from signpost.catalogue.publishing.publisher import PublishFunctions
 from signpost.content.api.errors import RegistryRefusal
-from signpost.content.api.functions import RegistryFunctions
-from signpost.content.api.load_functions import LoadFunctions
 from signpost.content.callers import Caller
 from signpost.entrypoints.boundary import answer_safely
+from signpost.entrypoints.registry_dispatch import RegistryDispatcher, limit_answer, replace_half_surrogates
 from signpost.errors import DeadlinePassed, Unavailable
 from signpost.identity.denial import Denial
 from signpost.identity.permissions import ADMINISTRATION
 from signpost.model import Json, JsonObject, Principal
-from signpost.strict_json import is_encodable
 from signpost.telemetry import Telemetry
 
 if TYPE_CHECKING:
@@ -26,8 +22,6 @@ if TYPE_CHECKING:
 
 RESERVE = 0.5
 """Seconds reserved for the runtime to return the answer."""
-LONGEST_ANSWER = 5_900_000
-"""Bytes of an answer. Lambda allows 6 MB."""
 INVOCATION_FORM = "An invocation must be {function_id: text, payload: object}."
 
 type Identify = Callable[[Mapping[str, Any]], Principal | Denial]
@@ -37,16 +31,13 @@ class RegistryHandler:
     def __init__(
         self,
         *,
-        functions: RegistryFunctions,
-        administration: Sequence[PublishFunctions | LoadFunctions],
+        functions: RegistryDispatcher,
         identify: Identify,
         telemetry: Telemetry,
         clock: "Clock",
         alarm: "Alarm",
     ) -> None:
         self._functions = functions
-        self._administration = {function_id: group for group in administration for function_id in group.ids}
-        """The functions for administrators, by id."""
         self._identify = identify
         self._telemetry = telemetry
         self._clock = clock
@@ -56,8 +47,7 @@ class RegistryHandler:
         ends_at = self._clock.now() + remaining_ms / 1000 - RESERVE
         function_id = event.get("function_id")
         with self._telemetry.record_request(request_id, "INVOKE", "registry") as record:
-            known_ids = (*self._functions.ids, *self._administration)
-            record.operation = str(function_id) if function_id in known_ids else "unknown"
+            record.operation = str(function_id) if function_id in self._functions.ids else "unknown"
             answer = answer_safely(
                 lambda: self._answer(event, ends_at),
                 alarm=self._alarm,
@@ -65,9 +55,9 @@ class RegistryHandler:
                 refuse=_refuse,
                 report_fault=record.set_fault,
             )
-            answer = _limit_size(answer)
+            answer = limit_answer(answer)
             record.set_status(400 if isinstance(answer, RegistryRefusal) else 200)
-        return _replace_half_surrogates(error_of(answer)) if isinstance(answer, RegistryRefusal) else answer
+        return replace_half_surrogates(error_of(answer)) if isinstance(answer, RegistryRefusal) else answer
 
     def _answer(self, event: Mapping[str, Any], ends_at: float) -> Json | RegistryRefusal:
         function_id, payload = event.get("function_id"), event.get("payload", {})
@@ -77,15 +67,12 @@ class RegistryHandler:
         if isinstance(principal, Denial):
             return RegistryRefusal("unauthorized", principal.message, {"reason": principal.reason})
         self._telemetry.add_principal(principal)
-        if self._is_administration(function_id) and ADMINISTRATION not in principal.permissions:
+        if self._functions.needs_administrator(function_id) and ADMINISTRATION not in principal.permissions:
             return RegistryRefusal(
                 "forbidden", f"To call {function_id} a credential needs the permission {ADMINISTRATION}."
             )
         caller = Caller(principal.tenant, principal, ends_at, fresh=True)
-        return self._administration.get(function_id, self._functions).call(function_id, payload, caller)
-
-    def _is_administration(self, function_id: str) -> bool:
-        return function_id in self._administration or function_id in self._functions.changing_ids
+        return self._functions.call(function_id, payload, caller)
 
 
 def _refuse(fault: BaseException) -> RegistryRefusal:
@@ -99,30 +86,3 @@ def _refuse(fault: BaseException) -> RegistryRefusal:
 def error_of(refusal: RegistryRefusal) -> JsonObject:
     data: JsonObject = {"data": refusal.data} if refusal.data else {}
     return {"error": {"code": refusal.code, "message": refusal.message, **data}}
-
-
-def _limit_size(answer: Json | RegistryRefusal) -> Json | RegistryRefusal:
-    """Refuses an answer that is longer than Lambda allows; Lambda's own error would not explain the cause."""
-    if isinstance(answer, RegistryRefusal):
-        return answer
-    encodable = _replace_half_surrogates(answer)
-    size = len(json.dumps(encodable, ensure_ascii=False).encode())
-    if size <= LONGEST_ANSWER:
-        return encodable
-    return RegistryRefusal(
-        "too_much",
-        f"The answer has {size} bytes, and an invocation returns at most {LONGEST_ANSWER}. Fetch less at once; the MCP "
-        "endpoint lists in pages.",
-    )
-
-
-def _replace_half_surrogates(answer: Json) -> Json:
-    """Replaces each half of a surrogate pair by a replacement character.
-
-    Lambda's runtime encodes the answer without escapes after the handler returned, and a half pair would end the
-    sandbox.
-    """
-    text = json.dumps(answer, ensure_ascii=False)
-    if is_encodable(text):
-        return answer
-    return json.loads(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))

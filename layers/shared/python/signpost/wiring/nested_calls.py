@@ -17,8 +17,10 @@ from signpost.adapters.lambdas import BotoLambdaTransport
 from signpost.adapters.s3 import S3Values
 from signpost.adapters.secrets_manager import SecretMasterKeys
 from signpost.calling.lookup import FunctionLists
-from signpost.calling.nested import NestedCalls
+from signpost.calling.nested import NestedCallJudge, NestedCalls
+from signpost.calling.nested_transport import RegistryTransport
 from signpost.catalogue.cache import CatalogueView
+from signpost.content.api.function_ids import REGISTRY_FUNCTIONS
 from signpost.entrypoints.nested_calls import NestedCallHandler
 from signpost.list_revisions import RevisionRows, RevisionView
 from signpost.records import dataclass
@@ -51,11 +53,11 @@ class NestedCallAdapters:
 
 
 def build_nested_calls(environment: Mapping[str, str]) -> NestedCallHandler:
-    telemetry = Telemetry("nested-calls")
-    return compose_nested_calls(_build_aws_adapters(nested_calls_settings(environment), telemetry), telemetry)
+    telemetry, settings = Telemetry("nested-calls"), nested_calls_settings(environment)
+    return compose_nested_calls(_build_aws_adapters(settings, telemetry), telemetry, settings.registry_arn)
 
 
-def compose_nested_calls(adapters: NestedCallAdapters, telemetry: Telemetry) -> NestedCallHandler:
+def compose_nested_calls(adapters: NestedCallAdapters, telemetry: Telemetry, registry_arn: str) -> NestedCallHandler:
     clock = adapters.clock
     revisions = RevisionView(rows=adapters.revisions, clock=clock)
     policy = build_policy_services(
@@ -73,7 +75,12 @@ def compose_nested_calls(adapters: NestedCallAdapters, telemetry: Telemetry) -> 
         ids=adapters.ids,
         telemetry=telemetry,
     )
-    nested = NestedCalls(mint=calls.mint, executors=calls.executors, access=policy.functions, clock=clock)
+    nested = NestedCalls(
+        judge=NestedCallJudge(mint=calls.mint, clock=clock),
+        executors=calls.executors,
+        access=policy.functions,
+        registry=RegistryTransport(adapters.link, registry_arn, REGISTRY_FUNCTIONS),
+    )
     return NestedCallHandler(nested=nested, telemetry=telemetry, clock=clock, alarm=adapters.alarm)
 
 

@@ -1,7 +1,8 @@
 """The composition of the registry function: its thirteen functions, executors loaded at run time, shipped content."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,23 +14,18 @@ from signpost.adapters.dynamodb import (
     DynamoBreakers,
     DynamoContentStore,
     DynamoDirectory,
-    DynamoFunctionStates,
     DynamoIssuerKeySets,
-    DynamoPlacedFunctions,
-    DynamoRevisionRows,
 )
 from signpost.adapters.dynamodb.definitions import DynamoDefinitionTexts
 from signpost.adapters.dynamodb.deployment_lists import DynamoDeploymentLists
 from signpost.adapters.dynamodb.loaded_executors import DynamoLoadedExecutors
 from signpost.adapters.executor_configuration import LambdaConfiguration
-from signpost.adapters.ids import RandomIds
 from signpost.adapters.lambdas import BotoLambdaTransport
 from signpost.adapters.oidc import HttpKeySetSource
 from signpost.adapters.s3 import S3Bodies, S3ChangeBatchStore, S3Values
 from signpost.adapters.secrets_manager import SecretMasterKeys, TaggedExecutorSecrets
 from signpost.adapters.shipped_content import read_shipped
-from signpost.calling.function_access import FunctionAccess
-from signpost.calling.lookup import FunctionLists
+from signpost.calling.nested import is_nested
 from signpost.catalogue.publishing.catalogue import CataloguePublisher
 from signpost.catalogue.publishing.publisher import Publisher, PublishFunctions
 from signpost.catalogue.publishing.reference_warnings import ReferenceJudge
@@ -41,27 +37,26 @@ from signpost.directory.load_tenants import LoadTenants
 from signpost.directory.loader import Loader
 from signpost.directory.offers import Offers
 from signpost.directory.placement import Placer
+from signpost.entrypoints.registry_dispatch import RegistryDispatcher
 from signpost.entrypoints.registry_invoke import RegistryHandler
 from signpost.entrypoints.stack_resource import ContentInstaller, ListWriter, StackResource
 from signpost.identity.api_keys import ApiKeyAuthenticator
 from signpost.identity.authenticator import Authenticator
 from signpost.identity.invocation import InvocationAuthenticator
 from signpost.identity.permissions import ADMINISTRATION
-from signpost.list_revisions import RevisionView
 from signpost.model import Json, Principal
-from signpost.policy.access import UnrestrictedAccess
 from signpost.records import dataclass
 from signpost.settings import RegistrySettings, problem_with, registry_settings
-from signpost.signing.key_ring import KeyRing
 from signpost.telemetry import Telemetry
 from signpost.wiring.aws_clients import AwsClients
-from signpost.wiring.calling import build_call_services
-from signpost.wiring.documents import DocumentServices, build_document_services
 from signpost.wiring.identity import build_authenticator
+from signpost.wiring.registry_documents import RegistryDocuments, build_registry_documents
 from signpost.workflow.executor_kinds import ExecutorKinds
 
 if TYPE_CHECKING:
-    from signpost.content.ports import Bodies, ContentStore
+    from signpost.content.ports import ContentStore
+    from signpost.entrypoints.nested_calls import NestedCallHandler
+    from signpost.entrypoints.registry_dispatch import AdministrationFunctions
 
 
 LONGEST_INVOCATION_MS = 60_000
@@ -70,12 +65,16 @@ LONGEST_INVOCATION_MS = 60_000
 
 @dataclass(frozen=True, slots=True)
 class RegistryFunction:
-    """A warm registry function: it serves registry invocations and, recognised by `ResponseURL`, CloudFormation."""
+    """A warm registry function: it serves registry invocations, nested calls of its functions and, recognised by
+    `ResponseURL`, CloudFormation."""
 
     stack_resource: StackResource
     handler: RegistryHandler
+    nested: "Callable[[], NestedCallHandler]"
 
     def handle(self, event: Mapping[str, Any], remaining_ms: int, request_id: str) -> Json:
+        if is_nested(event):
+            return self.nested().handle(event, min(remaining_ms, LONGEST_INVOCATION_MS))
         if "ResponseURL" in event and "function_id" not in event:
             return self.stack_resource.handle(event, remaining_ms)
         return self.handler.handle(event, min(remaining_ms, LONGEST_INVOCATION_MS), request_id)
@@ -87,17 +86,28 @@ class RegistryComposition:
 
     settings: RegistrySettings
     stack_resource: StackResource
-    documents: DocumentServices
+    documents: RegistryDocuments
     publisher: Publisher
     loader: Loader
     authenticator: Authenticator
     telemetry: Telemetry
 
+    @property
+    def administration(self) -> "Sequence[AdministrationFunctions]":
+        """The functions for administrators."""
+        return [PublishFunctions(self.publisher), LoadFunctions(self.loader)]
+
 
 def build_registry(environment: Mapping[str, str]) -> RegistryFunction:
     composition = compose_registry(environment)
+    return build_registry_function(composition)
+
+
+def build_registry_function(composition: RegistryComposition) -> RegistryFunction:
     return RegistryFunction(
-        composition.stack_resource, build_operator_handler(composition, composition.settings.operator_tenant)
+        stack_resource=composition.stack_resource,
+        handler=build_operator_handler(composition, composition.settings.operator_tenant),
+        nested=cache(lambda: composition.documents.build_nested_calls(composition.administration)),
     )
 
 
@@ -106,12 +116,13 @@ def compose_registry(environment: Mapping[str, str]) -> RegistryComposition:
     telemetry = Telemetry("registry")
     clients = AwsClients()
     content, bodies = _build_content_store(settings, clients), S3Bodies(clients.s3, settings.content_bucket)
+    documents = build_registry_documents(settings, clients, telemetry, content, bodies)
     publisher = Publisher(
         content=content,
         bodies=bodies,
         catalogues=_build_catalogue_publisher(settings, clients, content),
         timestamps=SystemTimestamps(),
-        references=_build_reference_judge(settings, clients),
+        references=ReferenceJudge(functions=documents.lists, kinds=read_executor_kinds),
     )
     offers, keys = _build_offers(clients, telemetry), _build_executor_keys(settings, clients)
     directory = DynamoDirectory(clients.dynamodb, settings.registry_table)
@@ -130,7 +141,7 @@ def compose_registry(environment: Mapping[str, str]) -> RegistryComposition:
     return RegistryComposition(
         settings=settings,
         stack_resource=stack_resource,
-        documents=_build_document_services(settings, clients, telemetry, content, bodies),
+        documents=documents,
         publisher=publisher,
         loader=_build_loader(settings, clients, offers, keys),
         authenticator=_build_authenticator(settings, clients),
@@ -142,8 +153,7 @@ def build_operator_handler(composition: RegistryComposition, tenant: str) -> Reg
     operator = Principal("operator", tenant, "signpost:operator", permissions=frozenset({ADMINISTRATION}))
     identity = composition.settings.identity
     return RegistryHandler(
-        functions=composition.documents.functions,
-        administration=[PublishFunctions(composition.publisher), LoadFunctions(composition.loader)],
+        functions=RegistryDispatcher(composition.documents.build_for_operator().functions, composition.administration),
         identify=InvocationAuthenticator(
             operator=operator, authenticator=composition.authenticator, problem=problem_with(identity)
         ),
@@ -166,13 +176,6 @@ def _build_catalogue_publisher(
     return CataloguePublisher(content=content, values=values, definitions=definitions)
 
 
-def _build_reference_judge(settings: RegistrySettings, clients: AwsClients) -> ReferenceJudge:
-    table = settings.registry_table
-    revisions = RevisionView(rows=DynamoRevisionRows(clients.dynamodb, table, settings.tuning), clock=SystemClock())
-    functions = FunctionLists(placed=DynamoPlacedFunctions(clients.dynamodb, table), revisions=revisions)
-    return ReferenceJudge(functions=functions, kinds=read_executor_kinds)
-
-
 def read_executor_kinds() -> ExecutorKinds:
     """Return the kinds of executors of every deployment."""
     # Imported on first use: only publications of workflows need the composition of the step executors.
@@ -180,37 +183,6 @@ def read_executor_kinds() -> ExecutorKinds:
     from signpost.workflow.authoring.json_schema import EXECUTOR_SETTINGS  # noqa: PLC0415
 
     return ExecutorKinds(tuple(EXECUTOR_SETTINGS), EXECUTED_KINDS)
-
-
-def _build_document_services(
-    settings: RegistrySettings,
-    clients: AwsClients,
-    telemetry: Telemetry,
-    content: "ContentStore",
-    bodies: "Bodies",
-) -> DocumentServices:
-    table, clock = settings.registry_table, SystemClock()
-    revisions = RevisionView(rows=DynamoRevisionRows(clients.dynamodb, table, settings.tuning), clock=clock)
-    lists = FunctionLists(placed=DynamoPlacedFunctions(clients.dynamodb, table), revisions=revisions)
-    return build_document_services(
-        content=content,
-        revisions=revisions,
-        bodies=bodies,
-        # IAM decides on invocations of this function. A caller that may invoke it may act as the operator, so a policy
-        # would restrict no caller.
-        access=FunctionAccess(accesses=UnrestrictedAccess(), lists=lists),
-        calling=build_call_services(
-            function_states=DynamoFunctionStates(clients.dynamodb, table, settings.tuning),
-            breakers=DynamoBreakers(clients.dynamodb, table),
-            link=BotoLambdaTransport(clients.lambdas, clock=clock, log_abandoned_call=telemetry.log_abandoned_call),
-            keys=KeyRing(store=SecretMasterKeys(clients.secrets, settings.master_secret_arn), clock=clock),
-            clock=clock,
-            ids=RandomIds(),
-            telemetry=telemetry,
-        ),
-        clock=clock,
-        timestamps=SystemTimestamps(),
-    )
 
 
 def _build_authenticator(settings: RegistrySettings, clients: AwsClients) -> Authenticator:

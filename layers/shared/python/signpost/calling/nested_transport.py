@@ -1,0 +1,42 @@
+"""Sends nested calls: from an executor to the nested calls function, and from there to the registry function."""
+
+import json
+from collections.abc import Container
+from typing import TYPE_CHECKING
+
+from signpost.calling import wire
+from signpost.calling.failures import failure
+from signpost.contract import CallReply, TransportFailure
+
+if TYPE_CHECKING:
+    from signpost.calling.ports import LambdaTransport
+
+ANSWER_MARGIN = 0.2
+"""Seconds before the deadline of a nested call that are left for passing the reply of the registry function back."""
+
+
+def send_nested(link: "LambdaTransport", arn: str, nested: wire.NestedCall, give_up_at: float) -> CallReply:
+    """Send a nested call to the Lambda function that answers it, and return its reply."""
+    payload = json.dumps(wire.nested_message(nested), separators=(",", ":")).encode()
+    if len(payload) > wire.LARGEST_PAYLOAD:
+        return failure("request_too_large", nested.function)
+    answer = link.send(arn, payload, give_up_at)
+    if isinstance(answer, TransportFailure):
+        return failure(answer.code, nested.function)
+    try:
+        return wire.parse_reply(answer)
+    except wire.MalformedMessage:
+        return failure("malformed_reply", nested.function)
+
+
+class RegistryTransport:
+    """Passes nested calls of registry functions on to the registry function, with the token by which it judges them."""
+
+    def __init__(self, link: "LambdaTransport", registry_arn: str, functions: Container[str]) -> None:
+        self.functions = functions
+        """The ids of the functions of the registry."""
+        self._link = link
+        self._registry_arn = registry_arn
+
+    def pass_on(self, nested: wire.NestedCall, ends_at: float) -> CallReply:
+        return send_nested(self._link, self._registry_arn, nested, ends_at - ANSWER_MARGIN)

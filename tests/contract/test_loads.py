@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from signpost.content.model import ChangeEvent
-from signpost.contract import ExecutorVersion, HostedFunction, PlacedExecutor, Placement
+from signpost.contract import Component, ExecutorVersion, HostedFunction, PlacedExecutor, Placement
 from signpost.directory.model import DirectoryChange, DirectorySnapshot, LoadNotice, PlacementRefusal
 from tests.contract.conftest import NO_SETTINGS, FunctionPorts, build_memory_functions
 from tests.contract.test_functions import executor_of, hosted_functions, placed_names
@@ -102,6 +102,35 @@ def test_placements_and_loads_of_one_executor_follow_each_other(functions: Funct
     functions.loaded_executors.change(tenant, decide_always(build_change(tenant, gone=["b", "c"])))
     assert not functions.directory.remove(tenant, mail.arn)
     assert functions.directory.place(tenant, executor_of(tenant, "next"), hosted_functions("a", "b", "c")) == []
+
+
+@pytest.mark.invariant(117)
+def test_a_placement_tells_subscribers_of_each_skill_as_a_load_does(functions: FunctionPorts, tenant: str) -> None:
+    mail = executor_of(tenant)
+    prompt = HostedFunction("p", component=Component("prompt"))
+    assert functions.directory.place(tenant, mail, [*hosted_functions("a", "b"), prompt]) == []
+    assert functions.directory.place(tenant, mail, [*hosted_functions("b"), HostedFunction("c", name="sea")]) == []
+    assert functions.directory.remove(tenant, mail.arn)
+    events = functions.list_events(tenant)
+    assert {(event.tenant, event.type) for event in events} == {(tenant, "skills::registry")}
+    assert [(event.op, event.key) for event in events] == [
+        ("load", "a"), ("load", "b"),
+        ("unload", "a"), ("reload", "b"), ("load", "sea"),
+        ("unload", "b"), ("unload", "sea"),
+    ]  # fmt: skip
+    numbers = [event.sequence for event in events]
+    assert (numbers, len(set(numbers))) == (sorted(numbers), 3)
+
+
+@pytest.mark.invariant(117)
+def test_a_refused_placement_and_a_shipped_one_tell_no_tenant(functions: FunctionPorts, tenant: str) -> None:
+    assert functions.directory.place(tenant, executor_of(tenant), hosted_functions("a")) == []
+    told = list(functions.list_events(tenant))
+    assert list(functions.directory.place(tenant, executor_of(tenant, "other"), hosted_functions("a", "b"))) == ["a"]
+    core = executor_of(tenant, "core")
+    assert functions.directory.place(None, core, hosted_functions(f"{tenant}::shipped")) == []
+    assert functions.directory.remove(None, core.arn)
+    assert list(functions.list_events(tenant)) == told
 
 
 def test_eighty_functions_with_long_schemas_are_loaded_and_unloaded_at_once(

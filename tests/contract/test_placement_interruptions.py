@@ -278,6 +278,54 @@ def test_a_list_read_before_a_crash_has_an_older_revision(own_client: "DynamoDBC
     assert late > early
 
 
+@pytest.mark.invariant(117)
+@pytest.mark.usefixtures("short_transactions")
+def test_an_interrupted_placement_tells_of_every_skill_once_it_is_completed(
+    own_client: "DynamoDBClient", tenant: str
+) -> None:
+    table, _, interference = functions_with_interference(own_client)
+    executor = executor_of(tenant)
+    table.directory.place(tenant, executor, hosted_functions(*"xyzabc"))
+    first = list(table.list_events(tenant))
+    crashed = 0
+    for _ in crash_at_each_transaction(
+        interference, lambda: table.directory.place(tenant, executor, hosted_functions(*"abcdef"))
+    ):
+        crashed += 1
+        assert list(table.list_events(tenant)) == first
+    assert crashed >= 4
+    told = [(event.op, event.key) for event in table.list_events(tenant)[len(first) :]]
+    assert told == [
+        (op, name) for op, names in (("reload", "abc"), ("load", "def"), ("unload", "xyz")) for name in names
+    ]
+
+
+@pytest.mark.invariant(117)
+@pytest.mark.usefixtures("short_transactions")
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_the_events_of_concurrent_placements_lead_from_what_was_to_what_is(
+    own_client: "DynamoDBClient", tenant: str, moment: int
+) -> None:
+    table, others, interference = functions_with_interference(own_client)
+    executor = executor_of(tenant)
+    table.directory.place(tenant, executor, hosted_functions(*"xyzabc"))
+    interference.meanwhile(moment, lambda: others.directory.place(tenant, executor, hosted_functions(*"efgh")))
+    table.directory.place(tenant, executor, hosted_functions(*"abcdef"))
+    known: set[str] = set()
+    for event in table.list_events(tenant):
+        known = known - {event.key} if event.op == "unload" else known | {event.key}
+    assert known == placed_names(table, tenant, list("abcdefghxyz"))
+
+
+def test_the_events_of_a_large_placement_take_several_rows(
+    table: FunctionPorts, tenant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("signpost.adapters.dynamodb.placement_notices.LONGEST_NOTICES", 50)
+    table.directory.place(tenant, executor_of(tenant), hosted_functions(*"abcdefghij"))
+    assert [event.key for event in table.list_events(tenant)] == [*"abcdefghij"]
+    assert {event.sequence for event in table.list_events(tenant)} == {1}
+
+
 def test_rows_of_an_earlier_release_are_read_without_newer_attributes(
     own_client: "DynamoDBClient", table: FunctionPorts, tenant: str
 ) -> None:

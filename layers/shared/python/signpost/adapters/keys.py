@@ -117,8 +117,9 @@ LOADS = "loads#"
 """The prefix of the sort keys of loads, which are numbered apart from changes of the content."""
 
 
-def outbox_row_of_load(tenant: str, revision: int) -> RowKey:
-    return _row_key(outbox_of(tenant), f"{LOADS}{revision:020}")
+def outbox_row_of_load(tenant: str, revision: int, part: int = 0) -> RowKey:
+    """Build the key of a load or a placement. The events of a large placement take several rows, the parts."""
+    return _row_key(outbox_of(tenant), f"{LOADS}{revision:020}{f'#{part:04}' if part else ''}")
 
 
 def owner_of(pk: str) -> str | None:

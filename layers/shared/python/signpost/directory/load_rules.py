@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from signpost.calling.components import prompt_name
-from signpost.calling.lookup import FunctionList
-from signpost.calling.skill_names import index_by_skill_name, skill_name
+from signpost.calling.skill_names import skill_name
 from signpost.contract import (
     PROMPT,
     RESOURCE,
@@ -18,8 +17,9 @@ from signpost.contract import (
     PlacedExecutor,
 )
 from signpost.directory.allow_list import ARN_MARK
+from signpost.directory.load_notices import find_skill_names
 from signpost.directory.manifest import manifest_message
-from signpost.directory.model import DirectoryChange, DirectorySnapshot, LoadNotice, PlacementRefusal
+from signpost.directory.model import DirectoryChange, DirectorySnapshot, PlacementRefusal
 from signpost.directory.offers import Offer
 from signpost.directory.versions import compare_versions
 
@@ -167,29 +167,8 @@ def _build_change(
 ) -> DirectoryChange:
     previous_ids = frozenset(loaded.functions if loaded is not None else ())
     removed = sorted(previous_ids.difference(each.function for each in hosted))
-    kept = [each for each in snapshot.own if each.function not in previous_ids]
-    before = _skill_names_of(snapshot.own, snapshot.shipped, previous_ids)
-    after = _skill_names_of([*kept, *hosted], snapshot.shipped, frozenset(each.function for each in hosted))
-    return DirectoryChange(executor, hosted, terms, removed, tuple(_build_notices(before, after)))
-
-
-def _skill_names_of(
-    own: Sequence[HostedFunction], shipped: Sequence[HostedFunction], ids: frozenset[str]
-) -> frozenset[str]:
-    """Return the skill names of those of the tenant's own functions that have these ids."""
-    by_id = {hosted.function: hosted for hosted in (*shipped, *own)}
-    found = FunctionList(
-        [by_id[function] for function in sorted(by_id)], frozenset(hosted.function for hosted in own), settings={}
-    )
-    return frozenset(name for name, hosted in index_by_skill_name(found).items() if hosted.function in ids)
-
-
-def _build_notices(before: frozenset[str], after: frozenset[str]) -> Iterable[LoadNotice]:
-    for name in sorted(before | after):
-        if name not in after:
-            yield LoadNotice("unload", name)
-        else:
-            yield LoadNotice("reload" if name in before else "load", name)
+    names = find_skill_names(previous_ids, hosted, snapshot.own, snapshot.shipped)
+    return DirectoryChange(executor, hosted, terms, removed, names.notices)
 
 
 def _check_offer(offer: Offer) -> PlacementRefusal | None:

@@ -3,10 +3,10 @@
 A placement may not fit into one transaction. It takes these steps:
 
 1. It takes all its ids at once, in the executor's row, under the condition that the scope's revision has not changed
-   since it was read. So no two executors take the same id.
+   since it was read. So no two executors take the same id. The row also keeps the names that the executor's skills had.
 2. It writes the rows of its functions and deletes those of removed functions, under the condition that the executor's
    row is as step 1 left it. So of two placements of one executor the later one wins.
-3. It gives the ids of the removed functions back.
+3. It gives the ids of the removed functions back, and writes the events of its skills to the outbox.
 
 If it is interrupted anywhere, everything served before is still served, and the next placement completes it. Step 2
 increments the revision too, so a reader that read functions at one revision sees another once they have changed.
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from signpost.adapters import keys
 from signpost.adapters.dynamodb import rows
+from signpost.adapters.dynamodb.placement_notices import NO_NAMES, names_attribute, names_in, outbox_puts
 from signpost.adapters.dynamodb.rows import Attributes, Row
 from signpost.contract import (
     Component,
@@ -28,6 +29,7 @@ from signpost.contract import (
     Placement,
     is_declared_read_only,
 )
+from signpost.directory.load_notices import SkillNames, find_skill_names
 from signpost.errors import Unavailable
 from signpost.model import JsonObject, as_object
 
@@ -112,14 +114,16 @@ class DynamoDirectory:
     ) -> Sequence[str]:
         by_id = {function.function: function for function in hosted}
         for attempt in range(rows.ATTEMPTS):
-            revision, held = self._read_held(tenant)
-            own = held.pop(executor.arn, frozenset())
-            foreign = frozenset[str]().union(*held.values())
+            revision, holders = self._read_holders(tenant)
+            holder = holders.pop(executor.arn, None)
+            own = _ids_in(holder)
+            foreign = frozenset[str]().union(*map(_ids_in, holders.values()))
             if taken := [function for function in by_id if function in foreign]:
                 return taken
-            if self._take_ids(tenant, executor, own.union(by_id), revision):
+            names = names_in(holder, self._read_names(tenant, own, hosted))
+            if self._take_ids(tenant, executor, own.union(by_id), revision, names):
                 removed = own.difference(by_id)
-                self._write_functions(tenant, executor, by_id.values(), removed, terms, revision=revision + 1)
+                self._write_functions(tenant, executor, by_id.values(), removed, terms, names, revision=revision + 1)
                 return []
             rows.pause(attempt)
         raise Unavailable("Other requests kept placing functions at the same time.")
@@ -128,20 +132,29 @@ class DynamoDirectory:
         row = rows.get(self._client, self._table, keys.executor(tenant, executor_arn))
         return row is not None and not self.place(tenant, _executor_in(row), ())
 
-    def _read_held(self, tenant: str | None) -> tuple[int, dict[str, frozenset[str]]]:
-        """Read the scope's revision, and the ids that each executor holds.
+    def _read_holders(self, tenant: str | None) -> tuple[int, dict[str, Row]]:
+        """Read the scope's revision, and the row of each executor with the ids that it holds.
 
         The revision is read first: if it is still the same when ids are taken, then so is everything read after it.
         """
         row = rows.get(self._client, self._table, keys.placements(tenant))
         prefix = keys.executors_of(tenant)
         holders = rows.query(self._client, self._table, keys.EXECUTORS, sk_begins=prefix)
-        held = {row["executor"]["S"]: rows.set_of_texts(row, "functions") for row in holders}
-        return revision_in(row), held
+        return revision_in(row), {row["executor"]["S"]: row for row in holders}
 
-    def _take_ids(self, tenant: str | None, executor: Executor, functions: frozenset[str], revision: int) -> bool:
+    def _read_names(self, tenant: str | None, own: frozenset[str], hosted: Sequence[HostedFunction]) -> SkillNames:
+        """Read the names of the executor's skills before and after the placement. Also true at the revision."""
+        if tenant is None:
+            return NO_NAMES
+        scopes = (rows.query(self._client, self._table, keys.placed_functions_of(scope)) for scope in (tenant, None))
+        own_functions, shipped = ([hosted_in(row) for row in found] for found in scopes)
+        return find_skill_names(own, hosted, own_functions, shipped)
+
+    def _take_ids(
+        self, tenant: str | None, executor: Executor, functions: frozenset[str], revision: int, names: SkillNames
+    ) -> bool:
         """Take the ids for the executor; False if another placement changed the scope since the revision was read."""
-        holder = holder_row(tenant, executor, functions, revision + 1)
+        holder = {**holder_row(tenant, executor, functions, revision + 1), **names_attribute(names)}
         scope = rows.build_put(self._table, scope_row(tenant, revision + 1), scope_condition(revision))
         return rows.transact(self._client, [scope, rows.build_put(self._table, holder)])
 
@@ -152,10 +165,11 @@ class DynamoDirectory:
         hosted: Iterable[HostedFunction],
         removed: frozenset[str],
         terms: ExecutorVersion | None,
+        names: SkillNames,
         *,
         revision: int,
     ) -> None:
-        """Write the functions' rows, and last the executor's row.
+        """Write the functions' rows, and last the executor's row with the events.
 
         Stops if another call placed or removed this executor meanwhile: that call has read the ids taken here, and
         completes the change.
@@ -180,12 +194,16 @@ class DynamoDirectory:
             if functions
             else rows.build_delete(self._table, key, unchanged)
         )
-        rows.transact(self._client, [last])
+        rows.transact(self._client, [last, *outbox_puts(self._table, tenant, revision, names)])
 
     def _revision_increment(self, tenant: str | None) -> Any:
         """Build the increment of the scope's revision, without a condition: another placement may be running."""
         addition = {"UpdateExpression": "ADD revision :one", "ExpressionAttributeValues": {":one": rows.number(1)}}
         return {"Update": {"TableName": self._table, "Key": keys.placements(tenant), **addition}}
+
+
+def _ids_in(holder: Row | None) -> frozenset[str]:
+    return rows.set_of_texts(holder, "functions") if holder is not None else frozenset()
 
 
 def scope_row(tenant: str | None, revision: int) -> Attributes:

@@ -6,6 +6,7 @@ from dataclasses import field, replace
 from itertools import groupby
 from threading import Lock
 
+from signpost.content.changes import LOAD_EVENT
 from signpost.content.model import ChangeEvent
 from signpost.contract import (
     BreakerState,
@@ -17,6 +18,8 @@ from signpost.contract import (
     PlacedExecutor,
     Placement,
 )
+from signpost.directory.load_notices import find_skill_names
+from signpost.directory.model import LoadNotice
 from signpost.model import SettingValue
 from signpost.records import dataclass
 
@@ -38,7 +41,17 @@ class FunctionTable:
         default_factory=dict[tuple[str | None, str], ExecutorVersion]
     )
     load_events: list[ChangeEvent] = field(default_factory=list[ChangeEvent])
-    """The events of loads, in order."""
+    """The events of loads and placements, in order."""
+
+    def add_load_events(self, tenant: str | None, notices: Sequence[LoadNotice]) -> None:
+        """Add the events of a change of the directory at its revision. The caller holds the lock."""
+        self.load_events += [
+            ChangeEvent(tenant, self.revisions[tenant], LOAD_EVENT.type, notice.op, notice.name) for notice in notices
+        ]
+
+    def hosted_in(self, scope: str | None) -> list[HostedFunction]:
+        """List the functions of a scope. The caller holds the lock."""
+        return [placement.hosted for (owner, _), placement in self.placements.items() if owner == scope]
 
     def keep_terms(self, tenant: str | None, executor_arn: str, terms: ExecutorVersion | None) -> None:
         """Replace the terms of an executor. The caller holds the lock."""
@@ -73,7 +86,7 @@ class MemoryPlacedFunctions:
 
     def functions(self, tenant: str | None) -> Sequence[HostedFunction]:
         with self._table.lock:
-            found = [placed.hosted for (scope, _), placed in self._table.placements.items() if scope == tenant]
+            found = self._table.hosted_in(tenant)
         return sorted(found, key=lambda hosted: hosted.function)
 
 
@@ -106,6 +119,7 @@ class MemoryDirectory:
         new = {function.function: Placement(function, executor) for function in hosted}
         with self._table.lock:
             own = self._functions_of(tenant, executor.arn)
+            notices = self._find_notices(tenant, own, hosted)
             placements = self._table.placements
             if taken := [name for name in new if (tenant, name) in placements and name not in own]:
                 return taken
@@ -114,16 +128,26 @@ class MemoryDirectory:
             placements.update({(tenant, name): placement for name, placement in new.items()})
             self._table.keep_terms(tenant, executor.arn, terms if new else None)
             self._table.revisions[tenant] += 1
+            self._table.add_load_events(tenant, notices)
         return []
 
     def remove(self, tenant: str | None, executor_arn: str) -> bool:
         with self._table.lock:
             own = self._functions_of(tenant, executor_arn)
+            notices = self._find_notices(tenant, own, ())
             for name in own:
                 del self._table.placements[tenant, name]
             self._table.keep_terms(tenant, executor_arn, None)
             self._table.revisions[tenant] += bool(own)
+            self._table.add_load_events(tenant, notices)
         return bool(own)
+
+    def _find_notices(
+        self, tenant: str | None, own: set[str], hosted: Sequence[HostedFunction]
+    ) -> Sequence[LoadNotice]:
+        """Find the notices of a placement before it is made. The caller holds the lock."""
+        of_tenant, shipped = (self._table.hosted_in(scope) for scope in (tenant, None))
+        return find_skill_names(frozenset(own), hosted, of_tenant, shipped).notices if tenant is not None else ()
 
     def _functions_of(self, tenant: str | None, executor_arn: str) -> set[str]:
         return {

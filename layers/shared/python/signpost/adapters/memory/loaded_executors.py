@@ -3,9 +3,7 @@
 from collections.abc import Callable
 
 from signpost.adapters.memory.functions import FunctionTable, MemoryDirectory
-from signpost.content.changes import LOAD_EVENT
-from signpost.content.model import ChangeEvent
-from signpost.contract import HostedFunction, Placement
+from signpost.contract import Placement
 from signpost.directory.model import DirectoryChange, DirectorySnapshot
 
 
@@ -30,10 +28,7 @@ class MemoryLoadedExecutors:
     def _snapshot_of(self, tenant: str) -> DirectorySnapshot:
         all_placed = self._directory.list_placed_locked()
         placed = [executor for executor in all_placed if executor.tenant in (None, tenant)]
-        return DirectorySnapshot(placed, self._hosted_in(tenant), self._hosted_in(None))
-
-    def _hosted_in(self, tenant: str | None) -> list[HostedFunction]:
-        return [placement.hosted for (scope, _), placement in self._table.placements.items() if scope == tenant]
+        return DirectorySnapshot(placed, self._table.hosted_in(tenant), self._table.hosted_in(None))
 
     def _carry_out(self, tenant: str, change: DirectoryChange) -> None:
         table, executor = self._table, change.executor
@@ -43,7 +38,4 @@ class MemoryLoadedExecutors:
             table.placements.pop((tenant, function), None)
         for hosted in change.hosted:
             table.placements[tenant, hosted.function] = Placement(hosted, executor)
-        table.load_events += [
-            ChangeEvent(tenant, table.revisions[tenant], LOAD_EVENT.type, notice.op, notice.name)
-            for notice in change.notices
-        ]
+        table.add_load_events(tenant, change.notices)

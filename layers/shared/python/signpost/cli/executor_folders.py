@@ -27,7 +27,7 @@ def read_template() -> str:
 
 def write_template(folder: Path) -> bool:
     """Write the template into the folder. Returns False if the folder has one: that belongs to its author."""
-    _check_has_app(folder)
+    check_has_app(folder)
     try:
         with (folder / TEMPLATE).open("x", encoding="utf-8") as file:
             file.write(read_template())
@@ -115,6 +115,7 @@ def _run_sam(folder: Path, arguments: Sequence[str], show_line: ShowLine) -> Non
         raise CommandFailed(f"`sam {arguments[0]}` failed in {folder}. See its output above.")
 
 
-def _check_has_app(folder: Path) -> None:
+def check_has_app(folder: Path) -> None:
+    """Raise CommandFailed for a folder that is no executor."""
     if not (folder / APP).is_file():
         raise CommandFailed(f"There is no {APP} in {folder}. Create it, with `handler = executor(…)`.")

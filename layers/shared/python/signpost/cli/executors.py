@@ -8,20 +8,14 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from signpost.cli import executor_folders, remote, stack
+from signpost.cli import executor_deploy, executor_folders, remote, stack
+from signpost.cli.executor_placing import place_executor
 from signpost.cli.failure import CommandFailed
-from signpost.cli.terminal import make_printable, print_progress
-from signpost.directory.function_warnings import find_function_warnings
-from signpost.directory.load_tenants import TENANTS_TAG, name_tenant, tenants_without_consent, without_qualifier
-from signpost.directory.placement import PlacementError
+from signpost.cli.terminal import print_progress
 from signpost.errors import Unavailable
-from signpost.hazards.model import describe_warning
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from signpost.cli import Commands
-    from signpost.contract import HostedFunction
     from signpost.model import JsonObject
 
 
@@ -43,10 +37,8 @@ def register(commands: "Commands") -> None:
     removing = actions.add_parser("remove", help="remove an executor from the tenant (takes effect within two seconds)")
     removing.add_argument("arn", help="from `signpost executors list`")
     removing.set_defaults(handler=_remove)
-    deploying = actions.add_parser("deploy", help="deploy a folder with an app.py as an executor, and place it")
-    deploying.set_defaults(handler=_deploy)
-    for action in (placing, deploying):
-        _add_strict_option(action)
+    deploying = executor_deploy.register(actions)
+    _add_strict_option(placing)
     for action in (placing, removing, deploying):
         stack.add_tenant_option(action)
     _register_loading(actions)
@@ -83,20 +75,9 @@ def _list(arguments: argparse.Namespace) -> int:
 
 
 def _place(arguments: argparse.Namespace) -> int:
-    functions = _place_executor(arguments.stack, arguments.function, arguments.tenant, strict=arguments.strict)
+    functions = place_executor(arguments.stack, arguments.function, arguments.tenant, strict=arguments.strict)
     print(json.dumps({"tenant": arguments.tenant, "functions": sorted(hosted.function for hosted in functions)}))
     return 0
-
-
-def _place_executor(signpost_stack: str, function: str, tenant: str, *, strict: bool) -> "Sequence[HostedFunction]":
-    try:
-        with stack.open_adapters(signpost_stack) as adapters:
-            placed = adapters.placer.place(function, tenant, strict=strict)
-    except PlacementError as fault:
-        raise CommandFailed(str(fault)) from fault
-    for warning in find_function_warnings(placed):
-        print_progress(make_printable(f"{warning.id}: warning: {describe_warning(warning)}"))
-    return placed
 
 
 def _write_template(arguments: argparse.Namespace) -> int:
@@ -104,44 +85,6 @@ def _write_template(arguments: argparse.Namespace) -> int:
     path = arguments.folder / executor_folders.TEMPLATE
     print(f"+ {path}" if is_new else f"= {path} exists already and was not changed.")
     return 0
-
-
-def _deploy(arguments: argparse.Namespace) -> int:
-    folder = arguments.folder
-    name = executor_folders.stack_name(folder, arguments.stack)
-    parameters = dict(stack.read_executor_parameters(arguments.stack))
-    url, allowed = parameters.pop("McpUrl"), parameters.pop("ExecutorFunctions")
-    executor_folders.check_allowed(name, parameters["NestedCallsFunctionArn"], allowed)
-    # Templates that an earlier release wrote know this function as the gateway.
-    parameters["GatewayFunctionArn"] = parameters["NestedCallsFunctionArn"]
-    arn = executor_folders.arn_of(name, parameters["NestedCallsFunctionArn"])
-    parameters["Tenants"] = " ".join(_name_tenants(arguments, arn))
-    if executor_folders.write_template(folder):
-        print_progress(f"+ {folder / executor_folders.TEMPLATE} (edit it as you like)")
-    print_progress(f"deploying the stack {name}")
-    executor_folders.deploy(folder, name, parameters, print_progress)
-    functions = _place_executor(arguments.stack, name, arguments.tenant, strict=arguments.strict)
-    print(json.dumps({"tenant": arguments.tenant, "functions": sorted(hosted.function for hosted in functions)}))
-    print_progress(f"Its tools are at {url}/flat within two seconds.")
-    return 0
-
-
-def _name_tenants(arguments: argparse.Namespace, arn: str) -> "Sequence[str]":
-    """Return the tenants of the executor's tag: those that it names already, and the one for which it is deployed.
-    Print the tenants for which the executor is placed without being named."""
-    with stack.open_adapters(arguments.stack) as adapters:
-        tag = adapters.executor_tags.find_tag(arn, TENANTS_TAG)
-        placed = [
-            item.tenant for item in adapters.directory.list_placed() if without_qualifier(item.executor.arn) == arn
-        ]
-    named = name_tenant(tag, arguments.tenant)
-    for tenant in tenants_without_consent(named, placed):
-        print_progress(
-            f"The executor is placed for the tenant {tenant}, which its tag {TENANTS_TAG} does not name. What is "
-            f"placed stays, and administrators of {tenant} cannot load or reload it. To permit that, deploy it with "
-            f"--tenant {tenant} as well."
-        )
-    return named
 
 
 def _change_load(arguments: argparse.Namespace) -> int:

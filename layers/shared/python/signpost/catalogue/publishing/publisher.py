@@ -364,7 +364,7 @@ class PublishFunctions:
             return refusal_for(problems_of(warnings))
         unsent = self._publisher.unsent_files(request, caller.tenant)
         plan = plan_as_json(self._publisher.plan(request, caller.tenant))
-        return {**plan, "unsent": entries_of(unsent), **warnings_field(warnings)}
+        return {**plan, "tenant": caller.tenant, "unsent": entries_of(unsent), **warnings_field(warnings)}
 
     def _list_subscriptions(self, _request: PublishRequest, caller: Caller) -> RegistryAnswer:
         existing = self._publisher.subscriptions(caller.tenant)

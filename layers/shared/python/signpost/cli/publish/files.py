@@ -34,6 +34,27 @@ def read_publication(path: Path, rules: checking.CheckRules) -> CollectedPublica
     """Read a publication. Raises CommandFailed with all problems, before anything is sent to the registry."""
     builder = PublicationBuilder(rules)
     _collect_path(path, builder)
+    return _build_checked(builder)
+
+
+def read_folder_publication(folder: Path, rules: checking.CheckRules) -> CollectedPublication | None:
+    """Read the documents, lists and manifests of a folder that has other files, too. Returns None if it has none.
+
+    The folder itself is no Agent Skill, even with a SKILL.md: its code is not published. Raises CommandFailed."""
+    if not folder.is_dir() or not _has_content(folder):
+        return None
+    builder = PublicationBuilder(rules)
+    _collect_folder(folder, builder)
+    return _build_checked(builder)
+
+
+def _has_content(folder: Path) -> bool:
+    has_lists = any(_find_list_files(folder, name) for name in LISTS)
+    return has_lists or (folder / SKILLS).is_dir() or bool(manifests_in(folder))
+
+
+def _build_checked(builder: PublicationBuilder) -> CollectedPublication:
+    """Build the publication and check all of it. Raises CommandFailed."""
     builder.add_problems(builder.definitions.problems)
     problems = list(_find_problems(builder.publication, builder.sources))
     if not problems:

@@ -58,9 +58,13 @@ class RemotePublisher:
         self._shown: list[str] = []
         """The warnings of the registry that were shown."""
 
-    def plan(self, publication: CollectedPublication, *, prune: bool) -> Sequence[ChangeLine]:
-        """Return the changes that the publication would make, sorted by name."""
+    def plan(
+        self, publication: CollectedPublication, *, prune: bool, tenant: str | None = None
+    ) -> Sequence[ChangeLine]:
+        """Return the changes that the publication would make, sorted by name. With `tenant`, raises CommandFailed if
+        the registry would publish for another tenant."""
         answer = self._call_registry("manifest::plan", _check_size(_publication_rows(publication, prune=prune)))
+        _check_tenant(answer, tenant)
         self._show_warnings(answer, publication)
         changes = [change for kind, prefix in NAME_PREFIXES.items() for change in _changes(answer, kind, prefix)]
         return sorted(changes, key=lambda change: change.name)
@@ -145,6 +149,15 @@ class RemotePublisher:
 def warnings_of(answer: JsonObject) -> Sequence[JsonObject]:
     listed = answer.get("warnings")
     return [as_object(entry) for entry in listed] if isinstance(listed, list) else []
+
+
+def _check_tenant(answer: JsonObject, tenant: str | None) -> None:
+    planned = answer.get("tenant")
+    if tenant is not None and isinstance(planned, str) and planned != tenant:
+        raise CommandFailed(
+            f"The content would be published for the tenant {planned}, and the functions are for {tenant}. Set "
+            f"SIGNPOST_AUTHORIZATION to a key of {tenant} with the permission signpost.admin, or use --no-publish"
+        )
 
 
 def _publication_rows(publication: CollectedPublication, *, prune: bool) -> JsonObject:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -42,7 +43,8 @@ from tests.support.toolkits import RecordingTool, ServedToolkits
 PROJECT = Path(__file__).resolve().parents[2]
 PAGE = (PROJECT / "docs/toolkits.md").read_text()
 (
-    WRITTEN, TEST, REGISTERED, SPEC, RIGHTS, PUBLISHING, CONTENT, QUESTION, QUESTION_TEST, COMPONENTS, COMPONENTS_TEST,
+    WRITTEN, TEST, REGISTERED, SPEC, RIGHTS, PUBLISHING, ASYNC, CONTENT, QUESTION, QUESTION_TEST, COMPONENTS,
+    COMPONENTS_TEST,
 ) = re.findall(r"^```python\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL)  # fmt: skip
 
 
@@ -95,6 +97,19 @@ def test_the_documented_tool_keeps_notes_in_the_registry() -> None:
     kept = [kit.test("keep_note", {"name": "elm", "text": "Tall."}, calls=answers).value for _ in range(2)]
     assert kept == ["Added iii://notes/elm", "Replaced iii://notes/elm"]
     assert registry.read("iii://notes/elm") == "# elm\n\nTall.\n"
+
+
+def test_the_documented_async_tool_calls_two_functions_at_once() -> None:
+    kit = Toolkit("orders")
+    run(ASYNC, {"kit": kit, "Context": Context})
+    both = Barrier(2)
+
+    def find(arguments: JsonObject) -> object:
+        both.wait(10)
+        return f"customer of {arguments['order']}"
+
+    found = kit.test("find_both", {"first": "7", "second": "8"}, calls={"crm::find": find})
+    assert found.value == ["customer of 7", "customer of 8"]
 
 
 def test_the_documented_registrations_are_two_tools(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -208,8 +208,8 @@ def generating(args: Any) -> Any:
     yield args
 
 
-async def asynchronous(args: Any) -> Any:
-    return args
+async def generating_asynchronously(args: Any) -> Any:
+    yield args
 
 
 def _private() -> None: ...
@@ -225,8 +225,8 @@ class Called:
 @pytest.mark.parametrize(
     ("run", "words"),
     [
-        (generating, "yard::generating: async functions and generators are not supported"),
-        (asynchronous, "yard::asynchronous: async functions and generators are not supported"),
+        (generating, "yard::generating: it is a generator"),
+        (generating_asynchronously, "yard::generating_asynchronously: it is an async generator"),
         (_private, "yard::_private: .* is private"),
         (Shouting, "'yard::Shouting' is not a valid function id"),
         (lambda: None, "'yard::<lambda>' is not a valid function id"),

@@ -8,6 +8,7 @@ from signpost.calling.components import COMPLETE_SUFFIX, ENUMERATE_SUFFIX, fault
 from signpost.calling.uri_templates import parse_uri_template
 from signpost.contract import HELPER, PROMPT, RESOURCE, TEMPLATE, Component
 from signpost.model import JsonObject, as_object
+from signpost.toolkit.async_functions import finish
 from signpost.toolkit.component_options import COPIED_OPTIONS
 from signpost.toolkit.content import build_annotations
 from signpost.toolkit.context import Context
@@ -62,7 +63,7 @@ def _build_resource(name: str, run: Callable[..., object], options: Mapping[str,
         run,
         {"name": name_from_uri(options["uri"]), **options},
         component,
-        lambda _args, ctx: resource_value(run(*(ctx,)[:parameter_count]), component.mime_type),
+        lambda _args, ctx: resource_value(finish(run(*(ctx,)[:parameter_count])), component.mime_type),
         NO_ARGUMENTS_SCHEMA,
     )
 
@@ -181,7 +182,7 @@ def _build_completer(name: str, callbacks: Mapping[str, Callable[..., object]]) 
         if argument not in callbacks:
             return completion_value(())
         inputs = (args["value"], as_object(args.get("given")), ctx)
-        return completion_value(callbacks[argument](*inputs[: parameter_counts[argument]]))
+        return completion_value(finish(callbacks[argument](*inputs[: parameter_counts[argument]])))
 
     return complete
 
@@ -198,4 +199,4 @@ def completion_value(answer: object) -> JsonObject:
 def _build_enumerator(name: str, enumerates: Callable[..., object], pattern: str) -> FunctionBody:
     parameter_count = _count_positional(f"{name}: enumerate", enumerates, 1, "takes `ctx` or nothing")
     template = parse_uri_template(pattern)
-    return lambda _args, ctx: instances_value(enumerates(*(ctx,)[:parameter_count]), template)
+    return lambda _args, ctx: instances_value(finish(enumerates(*(ctx,)[:parameter_count])), template)

@@ -7,7 +7,6 @@ from dataclasses import field
 from inspect import (
     Parameter,
     isasyncgenfunction,
-    iscoroutinefunction,
     isgeneratorfunction,
     signature,
 )
@@ -19,6 +18,7 @@ from signpost.directory.listing import MEMBER_CHECKS, check_flag
 from signpost.directory.versions import is_version
 from signpost.model import Json, JsonObject
 from signpost.records import dataclass
+from signpost.toolkit.async_functions import finish, prepare_async
 from signpost.toolkit.context import Context
 
 ACCEPTED_PARAMETERS = "takes `args` and `ctx`, `args` alone, or nothing"
@@ -34,7 +34,7 @@ class Function:
 
     id: str
     run: Callable[..., object]
-    """The body. It takes the arguments and the context, the arguments alone, or nothing."""
+    """The body, plain or async. It takes the arguments and the context, the arguments alone, or nothing."""
     input_schema: JsonObject | None = None
     permissions: Collection[str] = ()
     """The permissions that the function uses; a call is granted at most these."""
@@ -94,7 +94,7 @@ class Function:
         return is_declared_read_only(self.annotations) if self.readable is None else self.readable
 
     def answer(self, arguments: JsonObject, context: Context) -> object:
-        return self.run(*(arguments, context)[: self._parameter_count])
+        return finish(self.run(*(arguments, context)[: self._parameter_count]))
 
 
 def _first_fault(function: Function) -> str | None:
@@ -199,9 +199,13 @@ OPTIONS = {**OWN, **MEMBER_CHECKS}
 
 
 def check_callable(name: str, run: Callable[..., object]) -> None:
-    """Check that a callable is neither async nor a generator. Raises DeclarationError."""
-    if any(test(run) for test in (iscoroutinefunction, isgeneratorfunction, isasyncgenfunction)):
-        raise DeclarationError(f"{name}: async functions and generators are not supported; use a plain function.")
+    """Check that a callable is not a generator, plain or async. Raises DeclarationError."""
+    if isgeneratorfunction(run) or isasyncgenfunction(run):
+        form = "a generator" if isgeneratorfunction(run) else "an async generator"
+        raise DeclarationError(
+            f"{name}: it is {form}, because it has a `yield`, and an answer is sent in one piece; return the answer."
+        )
+    prepare_async(run)
 
 
 def count_parameters(name: str, run: Callable[..., object]) -> int:

@@ -5,6 +5,7 @@ from typing import Any
 
 from signpost.model import JsonObject
 from signpost.toolkit import options, schemas
+from signpost.toolkit.async_functions import finish
 from signpost.toolkit.context import Context
 from signpost.toolkit.fields import FieldSpecReader, SpecRefused
 from signpost.toolkit.function import DeclarationError, count_parameters
@@ -29,7 +30,7 @@ def build_call(
     if declared is None and author_options.get("strict"):
         raise DeclarationError(f"{name}: strict needs declared arguments, and it takes any; declare them as `input`.")
     cast_schema = declared or schemas.ANY_OBJECT
-    return lambda args, ctx: run(*(cast_schema.deliver(args), ctx)[:parameter_count]), cast_schema
+    return lambda args, ctx: finish(run(*(cast_schema.deliver(args), ctx)[:parameter_count])), cast_schema
 
 
 def _build_call_by_name(
@@ -43,8 +44,8 @@ def _build_call_by_name(
     cast_schema = CastSchema(record.schema, record.cast)
     context = by_name.context
     if context is None:
-        return lambda args, ctx: run(**cast_schema.deliver(args)), cast_schema  # noqa: ARG005 - all bodies take the context
-    return lambda args, ctx: run(**cast_schema.deliver(args), **{context: ctx}), cast_schema
+        return lambda args, ctx: finish(run(**cast_schema.deliver(args))), cast_schema  # noqa: ARG005 - all bodies take the context
+    return lambda args, ctx: finish(run(**cast_schema.deliver(args), **{context: ctx})), cast_schema
 
 
 def find_declared_schema(name: str, direction: str, author_options: Mapping[str, Any]) -> CastSchema | None:

@@ -1,0 +1,23 @@
+"""Runs `async def` functions of an author to their end, each call on an event loop of its own.
+
+Executors without async functions import only this module, and not `event_loop`, which imports asyncio.
+"""
+
+from inspect import iscoroutinefunction
+from types import CoroutineType
+from typing import Any, cast
+
+
+def prepare_async(run: object) -> None:
+    """Import the event loop for a callable that needs one. Called at init, where the full processor is available."""
+    if iscoroutinefunction(run):
+        from signpost.toolkit import event_loop  # noqa: F401, PLC0415 - only executors with async functions need it
+
+
+def finish(answer: object) -> object:
+    """Return the answer of a callable. If the answer is a coroutine, run it to its end and return its result."""
+    if not isinstance(answer, CoroutineType):
+        return answer
+    from signpost.toolkit.event_loop import run_to_end  # noqa: PLC0415 - as above
+
+    return run_to_end(cast("CoroutineType[Any, Any, object]", answer))

@@ -6,6 +6,7 @@ _SHARED = "layers/shared/python/signpost"
 _OF_RULES = ("tests/unit/policy/test_rules.py",)
 _OF_POLICY = ("tests/interaction/test_policy.py",)
 _OF_CREDENTIALS = ("tests/interaction/test_authentication.py",)
+_OF_NESTED_REGISTRY_CALLS = ("tests/interaction/test_nested_registry_calls.py",)
 _OF_ROUNDS = ("tests/interaction/test_retry_state.py",)
 
 ACCESS_MUTANTS = (
@@ -113,5 +114,29 @@ ACCESS_MUTANTS = (
         there="permissions=frozenset(grant.permissions),",
         instead="permissions=None,",
         tests=("tests/interaction/test_calls.py",),
+    ),
+    Mutant(
+        name="function-publishes-without-declaring-it",
+        invariant=116,
+        file=f"{_SHARED}/entrypoints/registry_nested_calls.py",
+        there="if ADMINISTRATION not in grant.permissions:",
+        instead="if ADMINISTRATION in ():",
+        tests=_OF_NESTED_REGISTRY_CALLS,
+    ),
+    Mutant(
+        name="function-publishes-for-any-caller",
+        invariant=116,
+        file=f"{_SHARED}/entrypoints/registry_nested_calls.py",
+        there="if ADMINISTRATION not in grant.principal.permissions:",
+        instead="if ADMINISTRATION in ():",
+        tests=_OF_NESTED_REGISTRY_CALLS,
+    ),
+    Mutant(
+        name="sections-run-functions-that-no-token-names",
+        invariant=116,
+        file=f"{_SHARED}/content/handlers.py",
+        there="if function not in caller.nested.callees:",
+        instead="if function in ():",
+        tests=_OF_NESTED_REGISTRY_CALLS,
     ),
 )

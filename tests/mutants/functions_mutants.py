@@ -91,6 +91,15 @@ FUNCTION_MUTANTS = (
         needs="table",
     ),
     Mutant(
+        name="interrupted-placement-forgets-its-skills",
+        invariant=117,
+        file=f"{_SHARED}/adapters/dynamodb/placement_notices.py",
+        there="    if row is None or NAMES_ATTRIBUTE not in row:\n",
+        instead="    if names:\n",
+        tests=("tests/contract/test_placement_interruptions.py",),
+        needs="table",
+    ),
+    Mutant(
         name="egress-to-link-local",
         invariant=58,
         file=f"{_SHARED}/policy/egress.py",

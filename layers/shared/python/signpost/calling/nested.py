@@ -74,14 +74,15 @@ class NestedCalls:
         return wire.reply_message(judged if isinstance(judged, Failure) else self._reply(judged, ends_at))
 
     def _reply(self, call: GrantedCall, ends_at: float) -> CallReply:
-        nested, grant = call.nested, call.grant
+        nested, grant, function = call.nested, call.grant, call.nested.function
         ends_at = min(ends_at, grant.deadline)
-        if nested.function in self._registry.functions:
+        if function in self._registry.functions:
             return self._registry.pass_on(nested, ends_at)
-        if not self._access.admits(grant.principal, nested.function, over_mcp=False):
-            return failure("unknown_function", nested.function)
+        is_admitted = self._access.admits(grant.principal, function, over_mcp=False)
+        if not is_admitted:
+            return failure("unknown_function", function)
         request = CallRequest(
-            function=nested.function,
+            function=function,
             arguments=nested.arguments,
             principal=grant.principal,
             ends_at=ends_at,

@@ -150,7 +150,7 @@ def test_a_deployment_checks_then_deploys_then_places_then_publishes(
 @pytest.mark.parametrize(
     ("failing", "advice"),
     [
-        ("manifest::plan", ["The table does not answer."]),
+        ("manifest::plan", ["The table does not answer.", "Nothing was deployed. Fix it, and deploy again."]),
         ("deploy", ["`sam build` failed.", "Nothing was placed or published. Fix it, and deploy again."]),
         ("place", ["did not answer.", "Its functions were not placed, and nothing was published."]),
         ("manifest::publish", ["The table does not answer.", "deployed and placed", "signpost publish"]),

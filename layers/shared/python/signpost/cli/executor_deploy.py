@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from signpost.cli.publish.collection import CollectedPublication
     from signpost.model import JsonObject
 
+NOT_CHECKED = "Nothing was deployed. Fix it, and deploy again."
 NOT_DEPLOYED = "Nothing was placed or published. Fix it, and deploy again."
 NOT_PLACED = (
     "The Lambda function is deployed. Its functions were not placed, and nothing was published. Fix it, and deploy "
@@ -60,12 +61,13 @@ def _deploy(arguments: argparse.Namespace) -> int:
     url, allowed = parameters.pop("McpUrl"), parameters.pop("ExecutorFunctions")
     executor_folders.check_allowed(name, parameters["NestedCallsFunctionArn"], allowed)
     executor_folders.check_has_app(folder)
-    publication = _check_content(arguments)
+    with _failing_with(NOT_CHECKED):
+        publication = _check_content(arguments)
     with _failing_with(NOT_DEPLOYED):
         _deploy_stack(arguments, name, parameters)
     with _failing_with(NOT_PLACED):
         functions = place_executor(arguments.stack, name, arguments.tenant, strict=arguments.strict)
-    published = {}
+    published: JsonObject = {}
     if publication is not None:
         with _failing_with(NOT_PUBLISHED.format(folder=folder)):
             published = {"published": _publish(publication, arguments)}

@@ -2,10 +2,9 @@
 loads it may be killed at any step."""
 
 import io
-import json
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -19,11 +18,11 @@ from signpost.contract import Executor, ExecutorVersion, HostedFunction, PlacedE
 from signpost.directory.load_tenants import TENANTS_TAG
 from signpost.identity.permissions import ADMINISTRATION
 from stage.crashes import PROCESS, SANDBOX
-from tests.acceptance.bus import add_target
 from tests.support.commands import ProcessRunner, parse_json_lines
 from tests.support.deployed_workflows import run_concurrently
 from tests.support.functions import connect_functions
 from tests.support.laptop import Laptop
+from tests.support.load_listener import LoadListener, build_load_listener
 from tests.support.swept_stack import SweptStack
 from tests.support.waiting import wait_for, wait_within
 
@@ -82,38 +81,9 @@ def tenant(stack: SweptStack) -> LoadingTenant:
     return make_tenant(stack)
 
 
-@dataclass(frozen=True, slots=True)
-class LoadListener:
-    """What the bus has said of skills so far."""
-
-    sqs: Any
-    queue: str
-    heard: list[Any] = field(default_factory=list[Any])
-
-    def receive_messages(self) -> None:
-        """Takes what the queue has, or waits a second for it."""
-        answer = self.sqs.receive_message(QueueUrl=self.queue, MaxNumberOfMessages=10, WaitTimeSeconds=1)
-        for message in answer.get("Messages", []):
-            self.heard.append(json.loads(message["Body"]))
-            self.sqs.delete_message(QueueUrl=self.queue, ReceiptHandle=message["ReceiptHandle"])
-
-    def read_events(self, *tenants: str) -> Sequence[Sequence[Any]]:
-        """What each of the tenants was told, in any order."""
-        self.receive_messages()
-        return [sorted(self._of(tenant), key=str) for tenant in tenants]
-
-    def _of(self, tenant: str) -> Iterator[Any]:
-        return (event["detail"] for event in self.heard if f"urn:signpost:tenant:{tenant}" in event["resources"])
-
-
 @pytest.fixture(scope="module")
 def load_listener(laptop: Laptop, stack: SweptStack) -> LoadListener:
-    sqs, name = laptop.client("sqs"), f"loads-{uuid.uuid4().hex[:8]}"
-    queue = sqs.create_queue(QueueName=name)["QueueUrl"]
-    arn = sqs.get_queue_attributes(QueueUrl=queue, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
-    pattern = {"source": ["signpost"], "detail-type": ["skills::registry"]}
-    add_target(laptop, stack.stack.deployed.outputs["EventBusName"], name, pattern, arn)
-    return LoadListener(sqs, queue)
+    return build_load_listener(laptop, stack.stack)
 
 
 def wait_until_equal(look: Callable[[], object], expected: object) -> None:

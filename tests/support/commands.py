@@ -12,14 +12,15 @@ from tests.support.laptop import Laptop
 type ProcessRunner = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
-def build_process_runner(laptop: Laptop) -> ProcessRunner:
+def build_process_runner(laptop: Laptop, *, seconds: float = 60) -> ProcessRunner:
+    """Return a runner of commands that take so many seconds at most."""
     environment: Mapping[str, str] = {**laptop.emulator.environment(), "PATH": os.environ["PATH"]}
 
     def run(*arguments: str, **added: str) -> "subprocess.CompletedProcess[str]":
         """Run a command. `added` are further environment variables."""
         command = [sys.executable, "-c", "import sys; from signpost.cli import main; sys.exit(main())", *arguments]
         return subprocess.run(
-            command, env={**environment, **added}, capture_output=True, text=True, timeout=60, check=False
+            command, env={**environment, **added}, capture_output=True, text=True, timeout=seconds, check=False
         )
 
     return run

@@ -4,6 +4,7 @@ of it publishes documents by itself."""
 import json
 import uuid
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
@@ -91,7 +92,11 @@ def load_listener(laptop: Laptop, stack: Stack) -> LoadListener:
 @pytest.fixture(scope="module")
 def deploy(laptop: Laptop) -> ProcessRunner:
     runner = build_process_runner(laptop, seconds=300)
-    return lambda folder, *options: runner("executors", "deploy", str(folder), "--stack", STACK, *options)
+
+    def deploy(folder: Path, *options: str) -> CompletedProcess[str]:
+        return runner("executors", "deploy", str(folder), "--stack", STACK, *options)
+
+    return deploy
 
 
 @pytest.fixture(scope="module")

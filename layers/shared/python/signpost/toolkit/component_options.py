@@ -1,6 +1,6 @@
 """Options of prompts, resources and templates, and their checks."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from types import FunctionType
 from typing import Any, TypedDict, cast
 
@@ -12,7 +12,7 @@ from signpost.toolkit import function, options
 from signpost.toolkit.content import ContentAnnotations, build_annotations
 from signpost.toolkit.options import Schema
 
-type Completions = Mapping[str, Sequence[str] | Callable[..., Sequence[str]]]
+type Completions = Mapping[str, Sequence[str] | Callable[..., Sequence[str] | Coroutine[Any, Any, Sequence[str]]]]
 """By argument: the list of its possible values, or a function that answers them. The function takes the typed text, the
 other arguments and the context."""
 
@@ -46,7 +46,7 @@ class TemplateOptions(_ComponentOptions, total=False):
     mime_type: str
     annotations: ContentAnnotations
     complete: Completions
-    enumerate: Callable[..., Sequence[Any]]
+    enumerate: Callable[..., Sequence[Any] | Coroutine[Any, Any, Sequence[Any]]]
 
 
 OPTIONS: Mapping[str, Collection[str]] = {

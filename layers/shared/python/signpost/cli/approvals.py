@@ -210,9 +210,9 @@ def _describe_request(loaded: _LoadedApproval, now: float) -> Iterator[str]:
     yield terminal.make_printable(position)
     yield from decision.request_lines(request.id, request.queue, request.digest, sorted(request.approved_by))
     yield terminal.make_printable(f"asked by {request.asked_by} at {terminal.format_time(request.asked_at)}")
-    if instance.ends_at is not None:
+    if instance.next_deadline is not None:
         deadline_text = "timed out" if instance.is_overdue(now) else "times out"
-        yield f"the run {deadline_text} at {terminal.format_time(instance.ends_at)}"
+        yield f"the run {deadline_text} at {terminal.format_time(instance.next_deadline)}"
     if request.expires_at is not None:
         expiry_note = " (expired)" if request.has_expired(now) else ""
         yield f"to be answered until {terminal.format_time(request.expires_at)}{expiry_note}"

@@ -56,6 +56,7 @@ ENTERED = "workflow.entered"
 CANCELLED = "workflow.cancelled"
 COMPLETED = "workflow.completed"
 TIMED_OUT = "workflow.timed_out"
+STATE_TIMED_OUT = "state.timed_out"
 REQUESTED = "transition.requested"
 REJECTED = "transition.rejected"
 BRANCHED = "transition.branched"
@@ -124,17 +125,23 @@ def workflow_completed(state: str) -> AuditRecord:
     return AuditRecord(COMPLETED, {"state": state})
 
 
-def workflow_timed_out(elapsed_ms: int, timeout_ms: int | None, from_state: str, to_state: str) -> AuditRecord:
-    return AuditRecord(
-        TIMED_OUT,
-        {
-            "elapsedMs": elapsed_ms,
-            "timeoutMs": timeout_ms,
-            "fromState": from_state,
-            "toState": to_state,
-            "applied": True,
-        },
-    )
+def workflow_timed_out(elapsed_ms: int, timeout_ms: int, from_state: str, to_state: str) -> AuditRecord:
+    return AuditRecord(TIMED_OUT, _timeout_fields(elapsed_ms, timeout_ms, from_state, to_state))
+
+
+def state_timed_out(elapsed_ms: int, timeout_ms: int, from_state: str, to_state: str) -> AuditRecord:
+    """`elapsed_ms` is the time in the state."""
+    return AuditRecord(STATE_TIMED_OUT, _timeout_fields(elapsed_ms, timeout_ms, from_state, to_state))
+
+
+def _timeout_fields(elapsed_ms: int, timeout_ms: int, from_state: str, to_state: str) -> JsonObject:
+    return {
+        "elapsedMs": elapsed_ms,
+        "timeoutMs": timeout_ms,
+        "fromState": from_state,
+        "toState": to_state,
+        "applied": True,
+    }
 
 
 def transition_requested(transition: str, expected_version: int, from_state: str) -> AuditRecord:

@@ -97,6 +97,9 @@ class State:
     on_enter: OnEnter | None = None
     links_by_guards: bool = False
     """Whether a transition is linked only if its guards pass."""
+    timeout_ms: int | None = None
+    timeout_target: str | None = None
+    """The state that an instance goes to if it stays here for `timeout_ms`."""
     transitions: Mapping[str, Transition] = field(default_factory=dict[str, Transition])
 
     @property
@@ -160,7 +163,6 @@ class _DefinitionReader:
     def read_definition(self, definition_id: str, document: Json) -> Definition:
         fields = self._read_object(document, ())
         states = self._read_states(fields)
-        on_timeout = self._read_object(fields.get("onTimeout", {}), ("onTimeout",))
         return Definition(
             id=definition_id,
             title=self._read_text(fields, "title", ()) or definition_id,
@@ -172,7 +174,7 @@ class _DefinitionReader:
             input_schema=self._read_schema(fields, ()),
             initial_context=self._read_object(fields.get("initialContext", {}), ("initialContext",)),
             timeout_ms=self._read_count(fields, "timeoutMs", ()),
-            timeout_target=self._read_state_name(on_timeout, "target", ("onTimeout",), states) if on_timeout else None,
+            timeout_target=self._read_timeout_target(fields, (), states),
             most_hops=min(self._read_count(fields, "maxChainDepth", ()) or MOST_HOPS, DEEPEST_CHAIN),
             enabled=self._read_flag(fields, "enabled", (), default=True),
             readers=guards_of(fields.get("readers")),
@@ -204,6 +206,8 @@ class _DefinitionReader:
             terminal=self._read_flag(fields, "terminal", at, default=False),
             on_enter=self._read_on_enter(fields["onEnter"], (*at, "onEnter")) if "onEnter" in fields else None,
             links_by_guards=self._read_link_filter(fields, at, inherited=by_guards),
+            timeout_ms=self._read_count(fields, "timeoutMs", at),
+            timeout_target=self._read_timeout_target(fields, at, states),
             transitions={
                 transition_name: self._read_transition(
                     transition_name, transition, (*at, "transitions", transition_name), states
@@ -211,6 +215,11 @@ class _DefinitionReader:
                 for transition_name, transition in transitions.items()
             },
         )
+
+    def _read_timeout_target(self, fields: JsonObject, at: Pointer, states: Mapping[str, object]) -> str | None:
+        at = (*at, "onTimeout")
+        on_timeout = self._read_object(fields.get("onTimeout", {}), at)
+        return self._read_state_name(on_timeout, "target", at, states) if on_timeout else None
 
     def _read_transition(self, name: str, raw: Json, at: Pointer, states: JsonObject) -> Transition:
         fields = self._read_object(raw if raw is not None else {}, at)

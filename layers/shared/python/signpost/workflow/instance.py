@@ -232,13 +232,20 @@ class Instance:
     """The newest link of its hash chain; None if it was written last by a release without hashes."""
     readers: Json = None
     """The `readers` of its definition as they are written; None if it has none, or if they are not kept."""
+    state_ends_at: float | None = None
+    """When the timeout of its state is over, in seconds since the epoch; None if the state has none."""
 
     @property
     def write_condition(self) -> "WriteCondition":
         return WriteCondition(self.version, self.claim.token if self.claim is not None else None, self.releases)
 
+    @property
+    def next_deadline(self) -> float | None:
+        """The earlier of its own deadline and that of its state."""
+        return min((at for at in (self.ends_at, self.state_ends_at) if at is not None), default=None)
+
     def is_overdue(self, now: float) -> bool:
-        return self.ends_at is not None and now >= self.ends_at
+        return self.next_deadline is not None and now >= self.next_deadline
 
     @property
     def open_request(self) -> ApprovalRequest | None:
@@ -286,10 +293,45 @@ def _has_arrived(definition: Definition, instance: Instance) -> bool:
     return instance.cancelled is not None or definition.states[instance.state].terminal
 
 
-def deadline_of(definition: Definition, instance: Instance) -> float | None:
-    """Return when it times out. An execution that is not settled goes first, and an instance never leaves its end."""
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """The end of a timeout, of an instance or of its state."""
+
+    at: float
+    target: str
+    """The state that the instance goes to."""
+    timeout_ms: int
+    is_of_state: bool
+
+
+def find_deadline(definition: Definition, instance: Instance) -> Deadline | None:
+    """Find the next deadline. An execution that is not settled goes first, and an instance never leaves its end."""
     is_bound = instance.claim is not None and not instance.claim.may_be_abandoned
-    return None if is_bound or _has_arrived(definition, instance) else instance.ends_at
+    if is_bound or _has_arrived(definition, instance):
+        return None
+    state = definition.states[instance.state]
+    timeouts = (
+        (instance.ends_at, definition.timeout_target, definition.timeout_ms, False),
+        (instance.state_ends_at, state.timeout_target, state.timeout_ms, True),
+    )
+    deadlines = [
+        Deadline(at, target, timeout_ms, is_of_state)
+        for at, target, timeout_ms, is_of_state in timeouts
+        if at is not None and target is not None and timeout_ms is not None
+    ]
+    return min(deadlines, key=lambda deadline: deadline.at, default=None)
+
+
+def deadline_of(definition: Definition, instance: Instance) -> float | None:
+    """Return when it times out, or when its state does."""
+    deadline = find_deadline(definition, instance)
+    return None if deadline is None else deadline.at
+
+
+def start_state_timeout(definition: Definition, state: str, now: float) -> float | None:
+    """Return when the timeout of a state is over that is entered now; None if the state has none."""
+    entered = definition.states[state]
+    return None if entered.timeout_ms is None or entered.timeout_target is None else now + entered.timeout_ms / 1000
 
 
 def child_id_of(claim: Claim) -> str:

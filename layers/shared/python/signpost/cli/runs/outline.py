@@ -63,10 +63,10 @@ def _input_fields(definition: Definition) -> Iterable[str]:
     return [f"{name} (required)" if name in required_names else name for name in as_object(schema.get("properties"))]
 
 
-def _deadline(definition: Definition) -> str:
-    if definition.timeout_ms is None or definition.timeout_target is None:
+def _deadline(part: Definition | State) -> str:
+    if part.timeout_ms is None or part.timeout_target is None:
         return ""
-    return f"after {format_duration(definition.timeout_ms)}, then goes to {definition.timeout_target}"
+    return f"after {format_duration(part.timeout_ms)}, then goes to {part.timeout_target}"
 
 
 def _state_lines(definition: Definition, state: State) -> Iterator[str]:
@@ -77,7 +77,8 @@ def _state_lines(definition: Definition, state: State) -> Iterator[str]:
     }
     marks_text = ", ".join(mark for mark, applies in marks.items() if applies)
     yield terminal.make_printable(f"{state.name}{f' ({marks_text})' if marks_text else ''}")
-    for text in filter(None, (state.description, state.goal)):
+    deadline = _deadline(state)
+    for text in filter(None, (state.description, state.goal, f"times out {deadline}" if deadline else "")):
         yield terminal.make_printable(f"{terminal.GAP}{text}")
     if state.transitions and not state.terminal:
         yield from (f"{terminal.GAP}{line}" for line in transition_lines(state.transitions.values()))

@@ -18,7 +18,7 @@ from signpost.workflow.instance import (
     Hop,
     Instance,
     child_id_of,
-    deadline_of,
+    find_deadline,
     is_over,
 )
 from signpost.workflow.running.function_run import parse_digest
@@ -80,11 +80,11 @@ def _status_lines(definition: Definition, instance: Instance, now: float) -> Ite
         yield f"the entry action of {instance.state} has not completed yet"
     if (fault := instance.fault) is not None:
         yield f"failed at {format_time(fault.at)}, in the background: {fault.message}"
-    if (ends_at := deadline_of(definition, instance)) is not None:
+    if (deadline := find_deadline(definition, instance)) is not None:
         deadline_verb = "timed out" if instance.is_overdue(now) else "times out"
-        yield f"{deadline_verb} at {format_time(ends_at)}, and moves to {definition.timeout_target}"
-    elif instance.ends_at is not None and claim is not None:
-        yield f"times out at {format_time(instance.ends_at)}, but not before this step is settled"
+        yield f"{deadline_verb} at {format_time(deadline.at)}, and moves to {deadline.target}"
+    elif instance.next_deadline is not None and claim is not None:
+        yield f"times out at {format_time(instance.next_deadline)}, but not before this step is settled"
     if (request := instance.open_request) is not None:
         yield f"waits for approval: queue {request.queue}, request {request.id}"
 
@@ -255,6 +255,7 @@ SENTENCES: Mapping[str, EventSentence] = {
     audit_events.CHAIN_COMPLETED: _skip_event,
     audit_events.CHAIN_FAILED: lambda payload: f"stopped in {payload['fromState']}: {payload['message']}",
     audit_events.TIMED_OUT: _describe_timeout,
+    audit_events.STATE_TIMED_OUT: _describe_timeout,
     audit_events.ENTERED: lambda payload: f"{payload['state']}: entry action completed",
     audit_events.CANCELLED: lambda payload: f"cancelled in {payload['state']}",
     audit_events.COMPLETED: lambda payload: f"ended in {payload['state']}",

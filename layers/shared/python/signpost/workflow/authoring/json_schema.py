@@ -193,6 +193,8 @@ _STATE = _closed_object(
         "terminal": _describe(_FLAG, "Whether a workflow ends in this state."),
         "onEnter": _ref("onEnter"),
         "linkFilter": _ref("linkFilter"),
+        "timeoutMs": _describe(_COUNT, "The longest stay in this state, in milliseconds; then `onTimeout` follows."),
+        "onTimeout": _closed_object({"target": _TEXT}, ["target"]),
         "transitions": _map_of("transition"),
     }
 )

@@ -8,20 +8,19 @@ from signpost.workflow.engine.steps import Step, add_record
 from signpost.workflow.instance import (
     Cancellation,
     Claim,
+    Deadline,
     Instance,
-    deadline_of,
     is_over,
 )
 
 
-def apply_deadline(definition: Definition, step: Step, now: float) -> Step | None:
-    """Apply the deadline and abandon the move under way; None while there is time, or without a timeout target."""
-    instance, target = step.instance, definition.timeout_target
-    ends_at = deadline_of(definition, instance)
-    if target is None or ends_at is None or now < ends_at:
-        return None
-    elapsed_ms = round((now - instance.started_at) * 1000)
-    record = audit_events.workflow_timed_out(elapsed_ms, definition.timeout_ms, instance.state, target)
+def apply_deadline(deadline: Deadline, step: Step, now: float) -> Step:
+    """Record a deadline that has passed, and abandon the move under way."""
+    instance = step.instance
+    began_at = deadline.at - deadline.timeout_ms / 1000 if deadline.is_of_state else instance.started_at
+    build_record = audit_events.state_timed_out if deadline.is_of_state else audit_events.workflow_timed_out
+    elapsed_ms = round((now - began_at) * 1000)
+    record = build_record(elapsed_ms, deadline.timeout_ms, instance.state, deadline.target)
     return _abandon_claim(add_record(step, replace(record, at=now)), now)
 
 

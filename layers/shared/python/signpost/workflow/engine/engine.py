@@ -23,7 +23,7 @@ from signpost.workflow.engine.steps import (
     Submission,
     WakeUp,
 )
-from signpost.workflow.instance import FIRST_VERSION, Instance
+from signpost.workflow.instance import FIRST_VERSION, Instance, find_deadline, start_state_timeout
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,7 @@ class Engine:
             parent=new_instance.parent,
             depth=new_instance.depth,
             readers=definition.written_readers,
+            state_ends_at=start_state_timeout(definition, definition.initial_state, now),
         )
         records = (audit_events.workflow_started(definition.id, instance.state, instance.version),)
         walk = Walk(definition, Step(instance, principal, now, records=records, since=FIRST_VERSION), now)
@@ -97,9 +98,9 @@ class Engine:
         """Apply the event. A deadline goes before any event but a cancellation, after which there is no deadline."""
         if isinstance(event, CancelRequest):
             walk.step = cancel(definition, walk.step, now)
-        elif (expired_step := apply_deadline(definition, walk.step, now)) is not None:
-            walk.step = expired_step
-            walk.time_out(str(definition.timeout_target))
+        elif (deadline := find_deadline(definition, walk.step.instance)) is not None and now >= deadline.at:
+            walk.step = apply_deadline(deadline, walk.step, now)
+            walk.time_out(deadline)
         elif isinstance(event, Submission):
             walk.submit(event, self.validators)
         elif isinstance(event, WakeUp):

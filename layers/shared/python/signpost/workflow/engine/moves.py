@@ -28,7 +28,15 @@ from signpost.workflow.engine.steps import (
     add_record,
 )
 from signpost.workflow.guards import passes
-from signpost.workflow.instance import ApprovalRequest, AuditRecord, Hop, Instance, add_evidence
+from signpost.workflow.instance import (
+    ApprovalRequest,
+    AuditRecord,
+    Deadline,
+    Hop,
+    Instance,
+    add_evidence,
+    start_state_timeout,
+)
 from signpost.workflow.values import apply_mapping
 
 
@@ -61,10 +69,12 @@ class Walk:
         else:
             self._enter(Move("", {}, target=self._state.name, next_instance=self.step.instance))
 
-    def time_out(self, target: str) -> None:
-        """Enter the target of the timeout. It happens once: the moves after it have all the time that they need."""
-        after = replace(self.step.instance, ends_at=None)
-        self._enter(Move(TIMEOUT_MOVE, {}, target=target, next_instance=after, has_acted=True))
+    def time_out(self, deadline: Deadline) -> None:
+        """Enter the target of a timeout. That of the workflow happens once: the moves after it have all the time that
+        they need. That of a state happens at each stay in the state."""
+        instance = self.step.instance
+        after = instance if deadline.is_of_state else replace(instance, ends_at=None)
+        self._enter(Move(TIMEOUT_MOVE, {}, target=deadline.target, next_instance=after, has_acted=True))
 
     def submit(self, submission: Submission, validators: Validators) -> None:
         instance = self.step.instance
@@ -248,7 +258,8 @@ class Walk:
 
     def _move(self, move: Move, after: Instance) -> None:
         target = str(move.target)
-        arrived = replace(after, state=target, version=after.version + 1, fault=None)
+        ends_at = start_state_timeout(self._definition, target, self._now)
+        arrived = replace(after, state=target, version=after.version + 1, fault=None, state_ends_at=ends_at)
         hop = Hop(after.state, move.transition, target, arrived.version)
         chained = self.step.chained + 1 if move.is_hop else 0
         self.step = replace(self.step, instance=arrived, hops=(*self.step.hops, hop), chained=chained)

@@ -7,7 +7,7 @@ from typing import Literal
 from signpost.errors import StepRefusalCode
 from signpost.model import Json, JsonObject, Principal
 from signpost.records import dataclass
-from signpost.workflow.audit_events import TIMED_OUT
+from signpost.workflow.audit_events import STATE_TIMED_OUT, TIMED_OUT
 from signpost.workflow.definition import ExecutorSpec
 from signpost.workflow.instance import ApprovalRequest, AuditRecord, EvidenceItem, Hop, Instance, Job
 
@@ -176,8 +176,8 @@ class Step:
 
     @property
     def has_timed_out(self) -> bool:
-        """Whether the deadline was applied. A submission in this step came too late."""
-        return any(record.type == TIMED_OUT for record in self.records)
+        """Whether a deadline was applied. A submission in this step came too late."""
+        return any(record.type in (TIMED_OUT, STATE_TIMED_OUT) for record in self.records)
 
 
 def add_record(step: Step, record: AuditRecord) -> Step:

@@ -198,8 +198,10 @@ def _build_deadline(
 
 
 def _is_timeout_hop(definition: Definition, hop: Hop) -> bool:
+    """Tell whether the hop was the timeout of the workflow, and neither that of a state nor a transition."""
     state = definition.states.get(hop.from_state)
-    return hop.transition == TIMEOUT_MOVE and (state is None or hop.transition not in state.transitions)
+    is_other = state is not None and (TIMEOUT_MOVE in state.transitions or state.timeout_target == hop.to_state)
+    return hop.transition == TIMEOUT_MOVE and not is_other
 
 
 def format_duration(milliseconds: int) -> str:
@@ -230,6 +232,10 @@ def _labelled_edges(state: State, ids: Mapping[str, str], hop_numbers: _HopNumbe
                 tuple(hop_numbers.get((state.name, transition.name, target), ())),
             )
             yield _LabelledEdge(ids[state.name], ids[target], label)
+    if state.timeout_ms is not None and state.timeout_target is not None:
+        taken = hop_numbers.get((state.name, TIMEOUT_MOVE, state.timeout_target), ())
+        label = Label(TIMEOUT_MOVE, "deterministic", f"after {format_duration(state.timeout_ms)}", tuple(taken))
+        yield _LabelledEdge(ids[state.name], ids[state.timeout_target], label)
 
 
 def describe_targets(transition: Transition) -> Mapping[str, str]:

@@ -81,8 +81,8 @@ def build_graph(definition: Definition) -> StateGraph:
     return StateGraph(definition.initial_state, edges)
 
 
-def has_timeout(definition: Definition) -> bool:
-    return definition.timeout_ms is not None and definition.timeout_target is not None
+def has_timeout(part: Definition | State) -> bool:
+    return part.timeout_ms is not None and part.timeout_target is not None
 
 
 def _edges_from(definition: Definition, state: State) -> Iterator[Edge]:
@@ -95,5 +95,7 @@ def _edges_from(definition: Definition, state: State) -> Iterator[Edge]:
         for index, branch in enumerate(transition.branches):
             yield Edge(state.name, branch.target, transition, (*at, "branches", index, "target"))
         yield Edge(state.name, transition.target, transition, (*at, "target"))
+    if state.timeout_ms is not None and state.timeout_target is not None:
+        yield Edge(state.name, state.timeout_target, None, ("states", state.name, "onTimeout", "target"))
     if definition.timeout_ms is not None and definition.timeout_target is not None:
         yield Edge(state.name, definition.timeout_target, None, ("onTimeout", "target"))

@@ -68,7 +68,7 @@ def _check_ends(analysed: AnalysedDefinition) -> Iterator[LintFinding]:
 
 
 def _is_dead_end(analysed: AnalysedDefinition, state: State) -> bool:
-    leads_on = state.terminal or state.transitions or has_timeout(analysed.definition)
+    leads_on = state.terminal or state.transitions or any(map(has_timeout, (analysed.definition, state)))
     return not leads_on and state.name in analysed.reachable
 
 
@@ -99,11 +99,16 @@ def _check_on_enter(analysed: AnalysedDefinition) -> Iterator[LintFinding]:
 
 
 def _check_timeouts(analysed: AnalysedDefinition) -> Iterator[LintFinding]:
-    definition = analysed.definition
-    if definition.timeout_ms is not None and definition.timeout_target is None:
-        yield LintFinding(("timeoutMs",), "`timeoutMs` has no effect without a target: add `onTimeout: {target: …}`")
-    if definition.timeout_target is not None and definition.timeout_ms is None:
-        yield LintFinding(("onTimeout",), "`onTimeout` has no effect without a time: add `timeoutMs`")
+    parts = [(("states", state.name), state) for state in analysed.definition.states.values()]
+    for at, part in [((), analysed.definition), *parts]:
+        if part.timeout_ms is not None and part.timeout_target is None:
+            message = "`timeoutMs` has no effect without a target: add `onTimeout: {target: …}`"
+            yield LintFinding((*at, "timeoutMs"), message)
+        if part.timeout_target is not None and part.timeout_ms is None:
+            yield LintFinding((*at, "onTimeout"), "`onTimeout` has no effect without a time: add `timeoutMs`")
+    for at, state in parts:
+        if state.terminal and has_timeout(state):
+            yield LintFinding((*at, "onTimeout"), f"{state.name!r} is terminal: its timeout never happens; remove it")
 
 
 def _check_mixed_actors(analysed: AnalysedDefinition) -> Iterator[LintFinding]:

@@ -12,6 +12,7 @@ import pytest
 
 from signpost.adapters.memory import FunctionTable, MemoryContentStore, MemoryMasterKeys, MemoryRevisionRows
 from signpost.calling.failures import failure
+from signpost.content.changes import SUBSCRIPTIONS, parse_change, text_of
 from signpost.content.deliveries import Backoff, Delivery, from_text, to_text
 from signpost.content.model import ChangeEvent, Skill, SkillChange, Subscription, SubscriptionChange
 from signpost.contract import CallReply, CallRequest, Failure, KeptResult, Result
@@ -90,9 +91,12 @@ def bus_event_of(event: Mapping[str, Any]) -> Mapping[str, Any]:
     }
 
 
-def fanout_of(content: Any, queue: Queue) -> ChangeFanout:
+def fanout_of(content: Any, queue: Queue, work: Queue | None = None) -> ChangeFanout:
     return ChangeFanout(
-        subscribers=SubscriptionCache(content, content), queue=queue, telemetry=Telemetry("subscriber-under-test")
+        subscribers=SubscriptionCache(content, content),
+        queue=queue,
+        work=work or Queue(takes=0),
+        telemetry=Telemetry("subscriber-under-test"),
     )
 
 
@@ -233,6 +237,28 @@ def stage() -> DeliveryStage:
 TO_A_FUNCTION = replace(DELIVERY, kind="trigger", target="mail::index")
 
 
+def test_a_delivery_that_an_earlier_release_queued_is_read() -> None:
+    fields = asdict(TO_A_FUNCTION)
+    del fields["metadata"], fields["timeout_ms"]
+    assert from_text(json.dumps(fields)) == TO_A_FUNCTION
+
+
+def test_a_repeated_delivery_has_the_same_id_after_a_change_of_its_trigger() -> None:
+    assert replace(TO_A_FUNCTION, metadata={"a": 1}, timeout_ms=5).id == TO_A_FUNCTION.id
+
+
+@pytest.mark.parametrize("subscription", [TRIGGER, replace(TRIGGER, metadata={"a": [1]}, timeout_ms=5)])
+def test_the_row_of_a_trigger_keeps_all_of_it(subscription: Subscription) -> None:
+    change = SubscriptionChange(subscription.name, subscription)
+    assert parse_change(SUBSCRIPTIONS.tag, subscription.name, text_of(change)) == change
+
+
+def test_a_row_of_an_earlier_release_has_no_metadata_and_no_timeout() -> None:
+    fields = asdict(TRIGGER)
+    del fields["metadata"], fields["timeout_ms"]
+    assert SUBSCRIPTIONS.read(TRIGGER.name, json.dumps(fields)) == TRIGGER
+
+
 class TestTriggers:
     def test_a_trigger_function_gets_only_the_detail_of_the_event(self, stage: DeliveryStage) -> None:
         assert stage.deliver(TO_A_FUNCTION) == []
@@ -243,6 +269,18 @@ class TestTriggers:
         assert (principal.tenant, principal.subject, principal.human) == ("acme", "trigger", False)
         assert principal.roles | principal.permissions == frozenset()
         assert stage.clock.now() < request.ends_at < stage.clock.now() + 60
+
+    def test_metadata_of_a_trigger_is_beside_the_detail(self, stage: DeliveryStage) -> None:
+        stage.deliver(replace(TO_A_FUNCTION, metadata={"team": "docs"}))
+        assert stage.requests[0].arguments == {"op": "register", "id": "a", "metadata": {"team": "docs"}}
+
+    def test_the_timeout_of_a_trigger_limits_its_call(self, stage: DeliveryStage) -> None:
+        stage.deliver(replace(TO_A_FUNCTION, timeout_ms=5_000))
+        assert stage.requests[0].ends_at == stage.clock.now() + 5
+
+    def test_a_timeout_does_not_prolong_the_time_of_a_delivery(self, stage: DeliveryStage) -> None:
+        stage.deliver(replace(TO_A_FUNCTION, timeout_ms=10**6))
+        assert stage.requests[0].ends_at < stage.clock.now() + 60
 
     @pytest.mark.parametrize(
         ("reply", "failed"),

@@ -7,12 +7,12 @@ import pytest
 
 from signpost.adapters.memory.due import MemoryDue, MemoryWorkQueue
 from signpost.adapters.memory.instances import MemoryInstanceStore
-from signpost.content.deliveries import Backoff
+from signpost.content.deliveries import Backoff, Delivery
 from signpost.entrypoints.sweeper import MOST_DUE_INSTANCES, DueSweeper
 from signpost.entrypoints.workflow_worker import RESERVE, WorkflowWorker
 from signpost.errors import Unavailable
 from signpost.telemetry import Telemetry
-from signpost.workflow.wakes import QueuedWake, WakeMessage
+from signpost.workflow.wakes import SCHEDULES, QueuedWake, WakeMessage
 from tests.support.due_instances import write_due_instance
 from tests.support.memory_gateway import ManualClock
 
@@ -31,6 +31,13 @@ class RecordingWaker:
         self.calls.append((tenant, workflow_id, ends_at))
         if self.fault is not None and workflow_id == self.failing:
             raise self.fault
+
+    def start_due(self, tenant: str) -> None:
+        self.wake(tenant, SCHEDULES, 0.0)
+
+    def start_for(self, delivery: Delivery) -> str | None:
+        self.wake(delivery.tenant, delivery.target, 0.0)
+        return "NOT_FOUND" if delivery.target == self.failing else None
 
 
 class Queue:
@@ -56,6 +63,8 @@ def record(name: str, body: str, attempt: int = 1) -> dict[str, Any]:
 def handle_records(woken: RecordingWaker, queue: Queue, *records: dict[str, Any]) -> Any:
     worker = WorkflowWorker(
         waker=woken,
+        schedules=woken,
+        events=woken,
         queue=queue,
         backoff=Backoff(first=10, longest=300),
         clock=ManualClock(NOW),
@@ -69,6 +78,12 @@ def test_an_instance_is_woken_with_the_remaining_time_less_the_reserve() -> None
     woken = RecordingWaker()
     assert handle_records(woken, Queue(), record("a", WakeMessage("acme", "wf_a").text)) == []
     assert woken.calls == [("acme", "wf_a", NOW + 900 - RESERVE)]
+
+
+def test_a_wake_of_schedules_loads_no_instance() -> None:
+    woken = RecordingWaker()
+    assert handle_records(woken, Queue(), record("a", WakeMessage("acme", SCHEDULES).text)) == []
+    assert woken.calls == [("acme", SCHEDULES, 0.0)]
 
 
 @pytest.mark.parametrize("fault", [Unavailable("Overloaded."), KeyError("x")])

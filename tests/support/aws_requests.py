@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from signpost.adapters import keys
 from signpost.content.changes import ENTRY_LISTS
 from signpost.content.model import ScopeNames
-from signpost.workflow.wakes import due_shard
+from signpost.workflow.wakes import SCHEDULES, due_shard
 from tests.support.policy_judge import Context, Request
 
 LEADING_KEYS = "dynamodb:leadingkeys"
@@ -74,15 +74,23 @@ def list_key_families(tenant: str) -> Sequence[str]:
     families += [keys.deployment_lists()["pk"]["S"]]
     families += [keys.EXECUTORS, keys.SCOPES, keys.settings_of(None)]
     families += [keys.settings_of(tenant), keys.breakers_of(tenant)]
-    families += [keys.workflow(tenant, "wf_1"), keys.open_requests_of(tenant), keys.definition(tenant, "d")["pk"]["S"]]
+    families += [
+        keys.workflow(tenant, "wf_1"),
+        keys.workflow(tenant, SCHEDULES),
+        keys.open_requests_of(tenant),
+        keys.definition(tenant, "d")["pk"]["S"],
+    ]
     return [*families, due_shard(0), f"tenant#{tenant}#unheard-of", "unheard-of"]
 
 
 def parse_family(key: str) -> str:
-    """Return the family of a partition key: the key without its tenant and without the id of a workflow."""
+    """Return the family of a partition key: the key without its tenant and without the id of a workflow. The partition
+    of schedules, which looks like that of a workflow, is a family of its own."""
     scope, _, rest = key.partition("#")
     if scope != "tenant":
         return "due" if scope == "due" else key
+    if key == keys.workflow(rest.partition("#")[0], SCHEDULES):
+        return "tenant#wf#schedules"
     kind = rest.partition("#")[2].split("#")[0]
     return f"tenant#{kind}" if kind else "tenant"
 

@@ -36,13 +36,19 @@ def store_catalogue(
     content.apply(tenant, [CatalogueChange(content.catalogue(tenant), digest)])
 
 
-def store_stack_catalogue(laptop: "Laptop", stack: "Stack", tenant: str, items: Sequence[CatalogueItem]) -> None:
+def store_stack_catalogue(
+    laptop: "Laptop",
+    stack: "Stack",
+    tenant: str,
+    items: Sequence[CatalogueItem],
+    published: CatalogueSnapshot | None = None,
+) -> None:
     """Replace the catalogue of a tenant of a deployed stack."""
     table, bucket = (stack.deployed.outputs[name] for name in ("RegistryTableName", "ContentBucketName"))
     s3 = laptop.client("s3")
     publications, values = S3ChangeBatchStore(lambda: s3, bucket), S3Values(lambda: s3, bucket)
     content = DynamoContentStore(laptop.client("dynamodb"), table, publications, ScopeNames("skills", "prompts"))
-    store_catalogue(content, values, tenant, items)
+    store_catalogue(content, values, tenant, items, published)
 
 
 def build_catalogue_publisher(content: ContentStore, texts: TextStore | None = None) -> CataloguePublisher:

@@ -123,10 +123,10 @@ class ExercisedStack:
         called: Mapping[str, Json] = {"function": function, "arguments": arguments or {"seconds": 0}}
         return self.call_tool(token, CALL_FUNCTION.name, called).get("structuredContent", {})
 
-    def define(self, name: str, document: Mapping[str, Any]) -> CatalogueItem:
+    def define(self, name: str, document: Mapping[str, Any], tenant: str = TENANT) -> CatalogueItem:
         """Store a workflow definition, and return the catalogue item that names it."""
         texts = DynamoDefinitionTexts(self.dynamodb, self.table, self.values)
-        return CatalogueItem(name, "workflow", name, definition=texts.keep(TENANT, json.dumps(document)))
+        return CatalogueItem(name, "workflow", name, definition=texts.keep(tenant, json.dumps(document)))
 
     def set_breakers(self) -> None:
         """Close the breaker of the function that fails, and open that of a working function until now."""

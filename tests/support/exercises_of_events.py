@@ -10,7 +10,9 @@ from signpost.adapters.dynamodb.due import due_attributes, wake_attributes
 from signpost.adapters.dynamodb.instances import LONGEST_IN_A_ROW, DynamoInstanceStore
 from signpost.adapters.dynamodb.outbox import ChangeBatch, row_of_change_batch
 from signpost.adapters.dynamodb.scopes import row_of_scope
+from signpost.adapters.dynamodb.timetables import DynamoTimetables, build_timetable_wake
 from signpost.adapters.s3 import S3Bodies
+from signpost.catalogue.snapshot import CatalogueSnapshot
 from signpost.content.deliveries import Delivery, to_text
 from signpost.content.model import (
     PromptChange,
@@ -32,8 +34,9 @@ from signpost.workflow.instance import (
     Job,
 )
 from signpost.workflow.running.serialization import audit_text
-from signpost.workflow.wakes import Wake, WakeMessage
+from signpost.workflow.wakes import SCHEDULES, Wake, WakeMessage
 from stage.fixtures import TENANT
+from tests.support.catalogues import store_stack_catalogue
 from tests.support.exercised_stack import FOREIGN_FUNCTION, WORK, ExercisedStack
 from tests.support.receiver import Receiver
 
@@ -72,12 +75,14 @@ def _shown(*images: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def exercise_change_fanout(exercised: ExercisedStack) -> None:
     """Exercise the change fan-out with a change of a tenant that has an overlay."""
-    trigger = Subscription("trigger", "skills::on-change", FOREIGN_FUNCTION, "2026-11-18T12:00:00.000Z")
-    exercised.leave_overlay(SUBSCRIBED_TENANT, [SubscriptionChange(trigger.name, trigger)], version=1)
+    function = Subscription("trigger", "skills::on-change", FOREIGN_FUNCTION, "2026-11-18T12:00:00.000Z")
+    workflow = Subscription("workflow", "skills::on-change", "work", "2026-11-18T12:00:00.000Z")
+    changes = [SubscriptionChange(trigger.name, trigger) for trigger in (function, workflow)]
+    exercised.leave_overlay(SUBSCRIBED_TENANT, changes, version=2)
     event = {
         "detail-type": "skills::on-change",
         "detail": {"op": "register", "id": "a"},
-        "resources": ["iii://a", "urn:signpost:seq:1", f"urn:signpost:tenant:{SUBSCRIBED_TENANT}"],
+        "resources": ["iii://a", "urn:signpost:seq:2", f"urn:signpost:tenant:{SUBSCRIBED_TENANT}"],
     }
     message = {"messageId": "m", "body": json.dumps(event)}
     assert exercised.functions.invoke("Subscriber", {"Records": [message]}) == NO_FAILURES
@@ -129,7 +134,25 @@ def exercise_worker(exercised: ExercisedStack) -> None:
     ]
     assert reached == ["done", "in_doubt", "done"]
     assert exercised.list_open_breakers() == {FOREIGN_FUNCTION}
+    _start_scheduled(exercised)
     _put_off_nonsense(exercised)
+
+
+def _start_scheduled(exercised: ExercisedStack) -> None:
+    """Start the workflow of a schedule that is due, and refuse one of a workflow that does not exist any more."""
+    tenant = f"scheduled-{uuid.uuid4().hex[:8]}"
+    entry = {"workflow": "work", "rate": "1 minute", "since": "2026-01-01T00:00:00+00:00", "publishedBy": "operator"}
+    published = CatalogueSnapshot(schedules={"due": entry, "gone": {**entry, "workflow": "gone"}})
+    item = exercised.define("work", WORK, tenant)
+    store_stack_catalogue(exercised.laptop, exercised.stack, tenant, [item], published)
+    table = exercised.read_output("WorkflowsTableName")
+    exercised.dynamodb.transact_write_items(TransactItems=[build_timetable_wake(table, tenant)])
+    taken = _taken({"MessageId": "m", "ReceiptHandle": "r", "Body": WakeMessage(tenant, SCHEDULES).text})
+    assert exercised.functions.invoke("Worker", taken) == NO_FAILURES
+    timetable = DynamoTimetables(exercised.dynamodb, table).load(tenant)
+    assert timetable is not None
+    outcomes = {name: result.outcome for name, result in timetable.results.items()}
+    assert outcomes == {"due": "started", "gone": "refused"}
 
 
 def _instance(exercised: ExercisedStack, state: str, **members: Any) -> Instance:

@@ -201,6 +201,9 @@ def _publish_definition(exercised: ExercisedStack) -> None:
     named = [{"id": "w", "digest": sha256(text_of(document).encode()).hexdigest()}]
     published = exercised.call_registry("manifest::publish", {"workflows": named, "parts": [sent["part"]]})
     assert "error" not in published, published
+    schedules = {"exercise": {"workflow": "w", "rate": f"{int(uuid.uuid4().hex[:2], 16) + 1} days"}}
+    scheduled = exercised.call_registry("manifest::publish", {"schedules": schedules})
+    assert "error" not in scheduled, scheduled
 
 
 def _publish_prompts(exercised: ExercisedStack) -> None:

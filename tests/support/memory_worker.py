@@ -10,6 +10,13 @@ from tests.support.memory_gateway import MemoryGateway
 
 
 def build_memory_worker(gateway: MemoryGateway) -> Waker:
+    return build_worker_services(gateway)[1].waker
+
+
+def build_worker_services(
+    gateway: MemoryGateway,
+) -> tuple[workflows.WorkflowAdapters, workflows.WorkflowServices]:
+    """Build the services of a worker. Its workflows find definitions by the rules of the tenant."""
     adapters, composition = gateway.adapters, gateway.composition
     clock, ids = adapters.clock, adapters.ids
     rights = CurrentRights(
@@ -20,20 +27,21 @@ def build_memory_worker(gateway: MemoryGateway) -> Waker:
             functions=composition.calling.functions,
         ),
     )
+    worker_adapters = workflows.WorkflowAdapters(
+        instances=gateway.instances,
+        clock=clock,
+        ids=ids,
+        pause=adapters.pause(),
+        alarm=adapters.alarm,
+        lease_margin=adapters.lease_margin,
+        rights=rights,
+    )
     services = workflows.build_workflow_services(
-        workflows.WorkflowAdapters(
-            instances=gateway.instances,
-            clock=clock,
-            ids=ids,
-            pause=adapters.pause(),
-            alarm=adapters.alarm,
-            lease_margin=adapters.lease_margin,
-            rights=rights,
-        ),
+        worker_adapters,
         composition.definitions(),
         lambda service: {
             **workflows.build_step_executors(composition.calling, service, clock, ids),
             **gateway.step_executors,
         },
     )
-    return services.waker
+    return worker_adapters, services

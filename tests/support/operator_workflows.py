@@ -10,6 +10,7 @@ import pytest
 
 from signpost.adapters.memory import FunctionTable, MemoryContentStore, MemoryRevisionRows, MemoryTextStore
 from signpost.adapters.memory.run_lists import MemoryRunLists
+from signpost.adapters.memory.timetables import MemoryTimetables
 from signpost.catalogue.cache import CatalogueView
 from signpost.catalogue.snapshot import CatalogueSnapshot
 from signpost.cli import mcp, stack
@@ -79,6 +80,7 @@ class OperatorWorkflows:
             records=self.world.instances,
             run_lists=MemoryRunLists(self.world.instances),
             definitions=self._texts,
+            timetables=MemoryTimetables(clock),
             catalogue=view,
             clock=clock,
             mcp_url=URL,

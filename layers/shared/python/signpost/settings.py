@@ -89,6 +89,8 @@ class NestedCallSettings:
 @dataclass(frozen=True, slots=True)
 class RegistrySettings:
     registry_table: str
+    workflows_table: str
+    """The table with the timetables of schedules."""
     master_secret_arn: str
     content_bucket: str
     scopes: ScopeNames
@@ -106,6 +108,8 @@ class ChangeFanoutSettings:
     scopes: ScopeNames
     delivery_queue: str
     """The URL of the queue."""
+    work_queue: str
+    """The URL of the queue of the workflow worker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +191,7 @@ def change_fanout_settings(environment: Mapping[str, str]) -> ChangeFanoutSettin
         content_bucket=environment["CONTENT_BUCKET"],
         scopes=_parse_scopes(environment["SKILLS_SCOPE"], environment["PROMPTS_SCOPE"]),
         delivery_queue=environment["DELIVERY_QUEUE"],
+        work_queue=environment["WORK_QUEUE"],
     )
 
 
@@ -212,6 +217,7 @@ def nested_calls_settings(environment: Mapping[str, str]) -> NestedCallSettings:
 def registry_settings(environment: Mapping[str, str]) -> RegistrySettings:
     return RegistrySettings(
         registry_table=environment["REGISTRY_TABLE"],
+        workflows_table=environment["WORKFLOWS_TABLE"],
         master_secret_arn=environment["MASTER_SECRET_ARN"],
         content_bucket=environment["CONTENT_BUCKET"],
         scopes=_parse_scopes(environment["SKILLS_SCOPE"], environment["PROMPTS_SCOPE"]),

@@ -60,8 +60,8 @@ def test_a_key_that_an_earlier_release_accepts_after_its_expiry_is_named_until_i
 
 
 def test_rules_that_an_earlier_release_cannot_read_and_settings_that_it_ignores_are_named() -> None:
-    rows = TenantRows("acme", identity_rules=["no-shell"], refuses_undeclared_arguments=True)
-    assert list_codes(rows) == ["identity_rule", "arguments_accepted"]
+    rows = TenantRows("acme", identity_rules=["no-shell"], refuses_undeclared_arguments=True, schedules=["nightly"])
+    assert list_codes(rows) == ["identity_rule", "arguments_accepted", "schedule_ignored"]
 
 
 def test_what_an_earlier_release_fails_at_comes_first() -> None:

@@ -132,6 +132,9 @@ CURRENT = "now#"
 """The prefix of the sort keys of an instance's current state."""
 HEAD, CONTEXT, INPUT = f"{CURRENT}head", f"{CURRENT}context", f"{CURRENT}input"
 HISTORY, AUDIT = "history#", "audit#"
+TIMETABLE = "timetable"
+"""The sort key of the row of a tenant's schedules. Its partition looks like that of an instance, so wakes can name it.
+"""
 
 
 def workflow(tenant: str, workflow_id: str) -> str:

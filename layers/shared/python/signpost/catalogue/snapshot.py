@@ -25,6 +25,10 @@ class CatalogueSnapshot:
     """The ids of the workflows that an operator has switched off, including those that are not published now."""
     policies: str = ""
     """The digest of the tenant's policy rules; empty if there are none."""
+    schedules: JsonObject = field(default_factory=dict[str, Json])
+    """The schedules by id, as their author wrote them, each with its publisher and the time since when it is so."""
+    schedules_off: Sequence[str] = ()
+    """The ids of the schedules that an operator has switched off, including those that are not published now."""
 
 
 EMPTY_SNAPSHOT = CatalogueSnapshot()
@@ -33,14 +37,18 @@ EMPTY_SNAPSHOT = CatalogueSnapshot()
 def to_text(snapshot: CatalogueSnapshot) -> str:
     """Write a snapshot as JSON. An item is a list of its members: without their names, repeated ten thousand times, it
     is read in half the time. A later release may only add members of an item at the end."""
-    policies: JsonObject = {"policies": snapshot.policies} if snapshot.policies else {}
+    optional: Mapping[str, Json] = {
+        "policies": snapshot.policies,
+        "schedules": snapshot.schedules,
+        "schedules_off": list(snapshot.schedules_off),
+    }
     members: Mapping[str, Json] = {
         "proxy": snapshot.proxy,
         "connections": snapshot.connections,
         "discovery": snapshot.discovery,
         "audit": snapshot.audit,
         "switched_off": snapshot.switched_off,
-        **policies,
+        **{name: value for name, value in optional.items() if value},
         "items": [astuple(item) for item in snapshot.items],
     }
     return json.dumps(members, ensure_ascii=False, separators=(",", ":"))
@@ -56,4 +64,6 @@ def from_text(text: str) -> CatalogueSnapshot:
         audit=members["audit"],
         switched_off=members["switched_off"],
         policies=members.get("policies", ""),
+        schedules=members.get("schedules", {}),
+        schedules_off=members.get("schedules_off", ()),
     )

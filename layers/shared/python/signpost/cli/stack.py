@@ -44,6 +44,7 @@ def open_workflows(name: str) -> "Generator[WorkflowReader]":
             records=adapters.run_records,
             run_lists=adapters.run_lists,
             definitions=adapters.definitions,
+            timetables=adapters.timetables,
             catalogue=adapters.catalogue,
             clock=adapters.clock,
             mcp_url=adapters.output("McpUrl"),

@@ -127,6 +127,8 @@ def _read_subscription(_name: str, text: str) -> Subscription:
         target=members["target"],
         registered_at=members["registered_at"],
         config=members["config"],
+        metadata=members.get("metadata", {}),
+        timeout_ms=members.get("timeout_ms"),
     )
 
 

@@ -3,13 +3,13 @@
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, field
 from typing import Any, cast
 
 from signpost.content.changes import EVENTS
 from signpost.content.model import SubscriberKind, Subscription, TriggerType
 from signpost.content.subscriptions import TRIGGER_TYPES
-from signpost.model import JsonObject, Principal, as_object
+from signpost.model import Json, JsonObject, Principal, as_object
 from signpost.records import dataclass
 
 SEQUENCE, TENANT = "urn:signpost:seq:", "urn:signpost:tenant:"
@@ -45,6 +45,14 @@ class Delivery:
     payload: JsonObject
     kind: SubscriberKind
     target: str
+    metadata: JsonObject = field(default_factory=dict[str, Json])
+    timeout_ms: int | None = None
+
+    @property
+    def arguments(self) -> JsonObject:
+        """The arguments of a function, or the input of a workflow: the payload, with the author's metadata if there
+        are any."""
+        return {**self.payload, "metadata": self.metadata} if self.metadata else self.payload
 
     @property
     def id(self) -> str:
@@ -84,7 +92,14 @@ def deliveries_of(change: TenantChange, subscriptions: Sequence[Subscription]) -
     for subscription in subscriptions:
         if subscription.trigger_type == change.type:
             yield Delivery(
-                change.tenant, change.sequence, change.type, change.payload, subscription.kind, subscription.target
+                change.tenant,
+                change.sequence,
+                change.type,
+                change.payload,
+                subscription.kind,
+                subscription.target,
+                subscription.metadata,
+                subscription.timeout_ms,
             )
 
 
@@ -93,8 +108,15 @@ def to_text(delivery: Delivery) -> str:
 
 
 def from_text(text: str) -> Delivery:
+    """Read a delivery. One that an earlier release has queued has fewer members."""
     members = json.loads(text)
-    return Delivery(**{name: members[name] for name in Delivery.__dataclass_fields__})
+    return Delivery(**{name: members[name] for name in Delivery.__dataclass_fields__ if name in members})
+
+
+def find_workflow_delivery(text: str) -> Delivery | None:
+    """Read a message of the workflow worker's queue if it is a delivery; None for a wake."""
+    members = json.loads(text)
+    return from_text(text) if isinstance(members, Mapping) and "sequence" in members else None
 
 
 def body_of(delivery: Delivery) -> bytes:
@@ -109,8 +131,8 @@ def body_of(delivery: Delivery) -> bytes:
 
 
 def principal_of(delivery: Delivery) -> Principal:
-    """Return the principal as which a trigger's function is called: it stands for the tenant alone and has no
-    permissions."""
+    """Return the principal as which a trigger's function is called or its workflow is started: it stands for the
+    tenant alone and has no permissions."""
     return Principal(subject="trigger", tenant=delivery.tenant, issuer="signpost:events")
 
 

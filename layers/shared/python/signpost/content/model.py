@@ -12,7 +12,8 @@ type Operation = Literal["register", "unregister", "load", "unload", "reload"]
 type TriggerType = Literal[
     "skills::on-change", "prompts::on-change", "workflows::on-change", "policies::on-change", "skills::registry"
 ]
-type SubscriberKind = Literal["trigger", "webhook"]
+type SubscriberKind = Literal["trigger", "webhook", "workflow"]
+"""A trigger is a function that is called, or a workflow that is started; a webhook is a URL to post to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,15 +105,20 @@ class PromptChange:
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """A trigger (a function to call) or a webhook (a URL to post to), registered for one type of change."""
+    """A trigger (a function to call, or a workflow to start) or a webhook (a URL to post to), registered for one type
+    of change."""
 
     kind: SubscriberKind
     trigger_type: TriggerType
     target: str
-    """The id of the function, or the URL."""
+    """The id of the function or of the workflow, or the URL."""
     registered_at: str
     config: JsonObject = field(default_factory=dict[str, Json])
     """The author's configuration. The registry stores it and does not read it."""
+    metadata: JsonObject = field(default_factory=dict[str, Json])
+    """The author's values that a trigger gets with each event; empty to send the event alone."""
+    timeout_ms: int | None = None
+    """The longest call of a function, in milliseconds."""
 
     @property
     def name(self) -> str:
@@ -158,6 +164,9 @@ class CatalogueChange:
     """The digest of the new snapshot."""
     policies: str | None = None
     """The digest of the tenant's rules in the new snapshot, so that reading the rules does not need the catalogue."""
+    wakes_schedules: bool = False
+    """Whether the new snapshot has other schedules. Then the transaction of the change makes the row due by which the
+    workflow worker looks at the schedules. No text of the change has this: it is done when the change is."""
 
 
 type Change = SkillChange | PromptChange | SubscriptionChange | WorkflowChange | PolicyChange | CatalogueChange

@@ -1,4 +1,5 @@
-"""Turns each change on the bus into one message for each trigger and webhook that subscribes to it."""
+"""Turns each change on the bus into one message for each trigger and webhook that subscribes to it: in the queue of
+deliveries, or in that of the workflow worker if the trigger starts a workflow."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -46,9 +47,13 @@ class SubscriptionCache:
 
 
 class ChangeFanout:
-    def __init__(self, *, subscribers: SubscriptionCache, queue: "DeliveryQueue", telemetry: Telemetry) -> None:
+    def __init__(
+        self, *, subscribers: SubscriptionCache, queue: "DeliveryQueue", work: "DeliveryQueue", telemetry: Telemetry
+    ) -> None:
+        """`work` is the queue of the workflow worker."""
         self._subscribers = subscribers
         self._queue = queue
+        self._work = work
         self._batches = QueueBatches("changes", telemetry)
 
     def handle(self, event: Mapping[str, Any], request_id: str) -> JsonObject:
@@ -60,5 +65,6 @@ class ChangeFanout:
         change = parse_change(json.loads(message["body"]))
         if change is not None:
             for delivery in deliveries_of(change, self._subscribers.read(change.tenant, change.version)):
-                self._queue.put(to_text(delivery))
+                queue = self._work if delivery.kind == "workflow" else self._queue
+                queue.put(to_text(delivery))
         return True

@@ -32,9 +32,11 @@ class TriggerSender:
 
     def deliver(self, delivery: Delivery, seconds: float) -> str | None:
         """Calls the trigger's function. Returns the reason if the delivery failed."""
+        if delivery.timeout_ms is not None:
+            seconds = min(seconds, delivery.timeout_ms / 1000)
         request = CallRequest(
             function=delivery.target,
-            arguments=delivery.payload,
+            arguments=delivery.arguments,
             principal=principal_of(delivery),
             ends_at=self._clock.now() + seconds,
             idempotency_key=delivery.id,
@@ -93,7 +95,7 @@ class DeliveryHandler:
         clock: "Clock",
         telemetry: Telemetry,
     ) -> None:
-        self._by_kind = {"trigger": triggers, "webhook": webhooks}
+        self._by_kind: Mapping[str, TriggerSender | WebhookSender] = {"trigger": triggers, "webhook": webhooks}
         self._batches = QueueBatches("deliveries", telemetry, Redelivery(queue, backoff))
         self._clock = clock
         self._telemetry = telemetry

@@ -20,5 +20,6 @@ def build_change_fanout(environment: Mapping[str, str]) -> ChangeFanout:
     return ChangeFanout(
         subscribers=SubscriptionCache(content, DynamoRevisionRows(clients.dynamodb, settings.registry_table)),
         queue=SqsQueue(clients.sqs, settings.delivery_queue),
+        work=SqsQueue(clients.sqs, settings.work_queue),
         telemetry=Telemetry("subscriber"),
     )

@@ -27,6 +27,7 @@ from signpost.adapters.dynamodb.run_lists import DynamoRunLists
 from signpost.adapters.dynamodb.run_records import DynamoRunRecords
 from signpost.adapters.dynamodb.scopes import scopes_in
 from signpost.adapters.dynamodb.stored_formats import StoredFormats
+from signpost.adapters.dynamodb.timetables import DynamoTimetables
 from signpost.adapters.dynamodb.workflow_stream_reader import WorkflowStreamReader
 from signpost.adapters.executor_configuration import LambdaConfiguration
 from signpost.adapters.lambdas import BotoLambdaTransport
@@ -132,6 +133,10 @@ class OperatorAdapters:
     @property
     def run_lists(self) -> DynamoRunLists:
         return DynamoRunLists(self._clients.dynamodb, self._outputs["WorkflowsTableName"])
+
+    @property
+    def timetables(self) -> DynamoTimetables:
+        return DynamoTimetables(self._clients.dynamodb, self._outputs["WorkflowsTableName"])
 
     @property
     def due_instances(self) -> DynamoDue:

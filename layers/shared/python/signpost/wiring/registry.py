@@ -165,7 +165,9 @@ def build_operator_handler(composition: RegistryComposition, tenant: str) -> Reg
 
 def _build_content_store(settings: RegistrySettings, clients: AwsClients) -> "ContentStore":
     change_batches = S3ChangeBatchStore(clients.s3, settings.content_bucket)
-    return DynamoContentStore(clients.dynamodb, settings.registry_table, change_batches, settings.scopes)
+    return DynamoContentStore(
+        clients.dynamodb, settings.registry_table, change_batches, settings.scopes, settings.workflows_table
+    )
 
 
 def _build_catalogue_publisher(

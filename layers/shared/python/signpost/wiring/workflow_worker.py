@@ -7,6 +7,7 @@ from signpost.adapters.alarm import alarm
 from signpost.adapters.clock import SystemClock
 from signpost.adapters.dynamodb import DynamoApiKeys, DynamoBreakers, DynamoFunctionStates, DynamoRevisionRows
 from signpost.adapters.dynamodb.definitions import DynamoDefinitionTexts
+from signpost.adapters.dynamodb.timetables import DynamoTimetables
 from signpost.adapters.ids import RandomIds
 from signpost.adapters.lambdas import BotoLambdaTransport
 from signpost.adapters.s3 import S3Values
@@ -16,12 +17,14 @@ from signpost.catalogue.cache import CatalogueView
 from signpost.catalogue.catalogue_access import CatalogueAccess
 from signpost.catalogue.policies import TenantPolicies
 from signpost.catalogue.run_functions import HostedRunFunctions
+from signpost.catalogue.schedules import CatalogueSchedules
 from signpost.catalogue.step_policy import CurrentPolicy
 from signpost.content.deliveries import Backoff
 from signpost.entrypoints.workflow_worker import WorkflowWorker
 from signpost.identity.api_keys import ApiKeyAuthenticator
 from signpost.list_revisions import RevisionView
 from signpost.policy.access import UnrestrictedAccess
+from signpost.records import dataclass
 from signpost.settings import WorkflowWorkerSettings, workflow_worker_settings
 from signpost.signing.key_ring import KeyRing
 from signpost.telemetry import Telemetry
@@ -50,8 +53,11 @@ def compose_worker(
     """Compose a worker, with step executors by kind beside those of functions and workflows."""
     settings, clock, telemetry = workflow_worker_settings(environment), SystemClock(), Telemetry("worker")
     clients = AwsClients(call_config=LONG_CALL_CONFIG)
+    services = _build_services(settings, clients, clock, telemetry, step_executors)
     return WorkflowWorker(
-        waker=_build_waker(settings, clients, clock, telemetry, step_executors),
+        waker=services.waker,
+        schedules=services.own_starts.schedules,
+        events=services.own_starts.events,
         queue=SqsQueue(clients.sqs, settings.work_queue),
         backoff=backoff,
         clock=clock,
@@ -59,43 +65,58 @@ def compose_worker(
     )
 
 
-def _build_waker(
+@dataclass(frozen=True, slots=True)
+class _WorkerServices:
+    waker: Waker
+    own_starts: workflows.OwnStarts
+
+
+def _build_services(
     settings: WorkflowWorkerSettings,
     clients: AwsClients,
     clock: "Clock",
     telemetry: Telemetry,
     step_executors: Mapping[str, "StepExecutor"],
-) -> Waker:
+) -> _WorkerServices:
     dynamodb, table = clients.dynamodb, settings.registry_table
     values = S3Values(clients.s3, settings.content_bucket)
     revisions = RevisionView(rows=DynamoRevisionRows(dynamodb, table), clock=clock)
     catalogue = CatalogueView(revisions=revisions, texts=values)
     definitions = DynamoDefinitionTexts(dynamodb, table, values)
-    # No policy where definitions are found: `CurrentRights` decides before each attempt.
-    accesses = UnrestrictedAccess()
-    access = CatalogueAccess(catalogue=catalogue, accesses=accesses)
     calls, ids = _build_call_services(settings, clients, clock, telemetry), RandomIds()
-    services = workflows.build_workflow_services(
-        workflows.WorkflowAdapters(
-            instances=workflows.build_instance_store(dynamodb, settings.workflows_table, values),
-            clock=clock,
-            ids=ids,
-            pause=workflows.build_pause(),
-            alarm=alarm,
-            lease_margin=settings.lease_margin,
-            rights=CurrentRights(
-                principals=ApiKeyAuthenticator(keys=DynamoApiKeys(dynamodb, table), clock=clock),
-                policy=CurrentPolicy(
-                    catalogue=catalogue,
-                    accesses=TenantPolicies(catalogue=catalogue, texts=definitions, notice=telemetry.log_denial),
-                    functions=calls.functions,
-                ),
-            ),
+    policies = TenantPolicies(catalogue=catalogue, texts=definitions, notice=telemetry.log_denial)
+    adapters = workflows.WorkflowAdapters(
+        instances=workflows.build_instance_store(dynamodb, settings.workflows_table, values),
+        clock=clock,
+        ids=ids,
+        pause=workflows.build_pause(),
+        alarm=alarm,
+        lease_margin=settings.lease_margin,
+        rights=CurrentRights(
+            principals=ApiKeyAuthenticator(keys=DynamoApiKeys(dynamodb, table), clock=clock),
+            policy=CurrentPolicy(catalogue=catalogue, accesses=policies, functions=calls.functions),
         ),
-        workflows.build_definitions(catalogue, access, HostedRunFunctions(calls.functions), definitions),
-        lambda service: {**workflows.build_step_executors(calls, service, clock, ids), **step_executors},
     )
-    return services.waker
+    functions = HostedRunFunctions(calls.functions)
+    # No policy where the definitions of runs are found: `CurrentRights` decides before each attempt. A schedule or
+    # a trigger starts only the workflows that policy allows its principal.
+    services, offered = (
+        workflows.build_workflow_services(
+            adapters,
+            workflows.build_definitions(
+                catalogue, CatalogueAccess(catalogue=catalogue, accesses=accesses), functions, definitions
+            ),
+            lambda service: {**workflows.build_step_executors(calls, service, clock, ids), **step_executors},
+        )
+        for accesses in (UnrestrictedAccess(), policies)
+    )
+    own_starts = workflows.build_own_starts(
+        adapters,
+        CatalogueSchedules(catalogue),
+        DynamoTimetables(dynamodb, settings.workflows_table),
+        offered.workflows,
+    )
+    return _WorkerServices(services.waker, own_starts)
 
 
 def _build_call_services(

@@ -29,7 +29,18 @@ if TYPE_CHECKING:
 
     from signpost.catalogue.run_functions import RunFunctions
     from signpost.ports import Alarm, Clock, Ids, TextStore
-    from signpost.workflow.ports import DefinitionSource, InstanceStore, Pause, PrincipalCheck, StepExecutor, StepRights
+    from signpost.workflow.ports import (
+        DefinitionSource,
+        InstanceStore,
+        Pause,
+        PrincipalCheck,
+        ScheduleSource,
+        StepExecutor,
+        StepRights,
+        Timetables,
+    )
+    from signpost.workflow.running.event_starts import TriggerStarter
+    from signpost.workflow.running.schedule_starts import ScheduleStarter
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +136,35 @@ def build_workflow_services(
     by_kind.update(step_executors(workflows))
     waker = Waker(workflows=workflows, step_writer=step_writer, engine=engine, clock=clock, ids=ids)
     return WorkflowServices(workflows, WorkflowToolRunner(workflows), waker)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnStarts:
+    """What starts workflows without a caller."""
+
+    schedules: "ScheduleStarter"
+    events: "TriggerStarter"
+
+
+def build_own_starts(
+    adapters: WorkflowAdapters, schedules: "ScheduleSource", timetables: "Timetables", workflows: Workflows
+) -> OwnStarts:
+    """Build the starters of schedules and triggers. `workflows` must find definitions by what policy allows a
+    principal."""
+    # Imported on first use: only the worker starts workflows without a caller.
+    from signpost.workflow.running.event_starts import OneRunStarter, TriggerStarter  # noqa: PLC0415
+    from signpost.workflow.running.schedule_starts import ScheduleStarter  # noqa: PLC0415 - as above
+
+    starter = OneRunStarter(workflows=workflows, instances=adapters.instances, clock=adapters.clock)
+    scheduled = ScheduleStarter(
+        schedules=schedules,
+        timetables=timetables,
+        starter=starter,
+        instances=adapters.instances,
+        clock=adapters.clock,
+        ids=adapters.ids,
+    )
+    return OwnStarts(scheduled, TriggerStarter(starter))
 
 
 def build_long_calls(services: WorkflowServices, calling: CallServices, clock: "Clock", alarm: "Alarm") -> LongCalls:

@@ -32,10 +32,12 @@ PUBLISHED_FIELDS = frozenset({
     "idempotencyKey",
     "kind",
     "kinds",
+    "occasion",
     "outcome",
     "passed",
     "queue",
     "requestId",
+    "scheduleId",
     "state",
     "steps",
     "sub_workflow_id",
@@ -82,6 +84,7 @@ CHAIN_FAILED = "chain.failed"
 APPROVAL_REQUESTED = "human.approval.requested"
 APPROVAL_RESOLVED = "human.approval.resolved"
 APPROVAL_EXPIRED = "human.approval.expired"
+SCHEDULE_REFUSED = "schedule.refused"
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,3 +265,17 @@ def approval_resolved(request_id: str, outcome: str) -> AuditRecord:
 
 def approval_expired(request_id: str, queue: str) -> AuditRecord:
     return AuditRecord(APPROVAL_EXPIRED, {"requestId": request_id, "queue": queue})
+
+
+def schedule_refused(schedule_id: str, definition_id: str, occasion: float, code: str, message: str) -> AuditRecord:
+    """The event of an occasion at which nothing was started. It belongs to no run."""
+    return AuditRecord(
+        SCHEDULE_REFUSED,
+        {
+            "scheduleId": schedule_id,
+            "definitionId": definition_id,
+            "occasion": occasion,
+            "code": code,
+            "message": message,
+        },
+    )

@@ -22,6 +22,11 @@ from signpost.workflow.instance import (
 from signpost.workflow.run_summary import RunSummary
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from signpost.content.deliveries import Delivery
+    from signpost.workflow.schedules import Schedule
+    from signpost.workflow.timetable import Timetable
     from signpost.workflow.wakes import QueuedWake, WakeMessage
 
 
@@ -237,4 +242,37 @@ class DueInstances(Protocol):
 class InstanceWaker(Protocol):
     def wake(self, tenant: str, workflow_id: str, ends_at: float) -> None:
         """Load an instance and do the work that is due, which may be nothing. Ends by `ends_at`."""
+        ...
+
+
+class ScheduleSource(Protocol):
+    def list_active(self, tenant: str) -> Mapping[str, Schedule]:
+        """Return the schedules that may start workflows now, by id, as of the latest publication."""
+        ...
+
+
+class Timetables(Protocol):
+    """The rows by which tenants with schedules are found when an occasion is due. A publication that changes schedules
+    makes the row due at once, in its own transaction."""
+
+    def load(self, tenant: str) -> Timetable | None:
+        """Return the timetable; None if the tenant never had a schedule."""
+        ...
+
+    def save(self, tenant: str, timetable: Timetable, *, replacing: int) -> bool:
+        """Save the timetable; False unless the stored one still has the revision `replacing`."""
+        ...
+
+
+class ScheduleWaker(Protocol):
+    def start_due(self, tenant: str) -> None:
+        """Start the workflows of the tenant's schedules that are due, each occasion once. Raises a fault after all
+        other schedules were looked at."""
+        ...
+
+
+class EventStarter(Protocol):
+    def start_for(self, delivery: Delivery) -> str | None:
+        """Start the workflow of a trigger, once for each delivery. Return the code of the reason if it was not
+        started."""
         ...

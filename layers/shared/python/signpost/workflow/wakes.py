@@ -10,6 +10,10 @@ DUE_SHARDS = 8
 """The number of index keys over which due instances are spread."""
 
 
+SCHEDULES = "schedules"
+"""The id that wakes name for the schedules of a tenant. No instance has it: ids of instances begin with `wf_`."""
+
+
 @dataclass(frozen=True, slots=True)
 class Wake:
     """A hint to load an instance. It may be another instance than the one that causes it, but of the same tenant."""

@@ -77,9 +77,17 @@ OVERLAYS_REMEMBERED = 4
 
 class DynamoContentStore:
     def __init__(
-        self, client: "DynamoDBClient", table: str, change_batches: ChangeBatchStore, scopes: ScopeNames
+        self,
+        client: "DynamoDBClient",
+        table: str,
+        change_batches: ChangeBatchStore,
+        scopes: ScopeNames,
+        workflows_table: str | None = None,
     ) -> None:
+        """`workflows_table` has the timetables of schedules. Only a store through which schedules are published needs
+        it."""
         self._client = client
+        self._workflows_table = workflows_table
         self._table = table
         self._scopes = scopes
         self._change_batches = change_batches
@@ -151,17 +159,30 @@ class DynamoContentStore:
             events = [
                 rows.build_put(self._table, row) for row in outbox.rows_of_changes(tenant, head.version + 1, effective)
             ]
-            return self._move_head(tenant, head, changed, [*self._entry_writes(tenant, effective), *events])
+            writes = [*self._entry_writes(tenant, effective), *events, *self._schedule_wakes(tenant, effective)]
+            return self._move_head(tenant, head, changed, writes)
         batch = ChangeBatch(head.version + 1, effective)
         key = batch.save(tenant, self._change_batches)
         overlaid = replace(changed, overlay=key, written=0)
-        if not self._move_head(
-            tenant, head, overlaid, [rows.build_put(self._table, outbox.row_of_change_batch(tenant, batch, key))]
-        ):
+        row = rows.build_put(self._table, outbox.row_of_change_batch(tenant, batch, key))
+        if not self._move_head(tenant, head, overlaid, [row, *self._schedule_wakes(tenant, effective)]):
             return False
         with suppress(Unavailable):  # the changes are committed and visible; the next writer writes the rows
             self._finish_overlay(tenant, overlaid)
         return True
+
+    def _schedule_wakes(self, tenant: str | None, changes: Sequence[Change]) -> Sequence[Any]:
+        """Build the write that wakes the schedules of the tenant, if a change has other schedules."""
+        if tenant is None or not any(
+            isinstance(change, CatalogueChange) and change.wakes_schedules for change in changes
+        ):
+            return ()
+        # Imported on first use: only publications of schedules need it.
+        from signpost.adapters.dynamodb.timetables import build_timetable_wake  # noqa: PLC0415
+
+        if self._workflows_table is None:
+            raise ValueError("A content store without the table of workflows cannot publish schedules.")
+        return [build_timetable_wake(self._workflows_table, tenant)]
 
     def _finish_overlay(self, tenant: str | None, head: ContentHead) -> ContentHead:
         """Write the rows of overlays until the scope has none, and return its head.

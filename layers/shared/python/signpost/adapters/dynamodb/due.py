@@ -1,4 +1,5 @@
-"""The attributes of an instance's row that get it continued: `wake` for the stream, `due_at` for the due index."""
+"""The attributes of a row that get an instance continued, or schedules looked at: `wake` for the stream, `due_at` for
+the due index."""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice

@@ -6,6 +6,7 @@ from threading import Lock
 from typing import Any
 
 from signpost.adapters.memory.functions import FunctionTable
+from signpost.adapters.memory.timetables import MemoryTimetables
 from signpost.content.changes import PROMPTS, SKILLS, SUBSCRIPTIONS, EntryKind, event_of, kind_of
 from signpost.content.model import (
     CatalogueChange,
@@ -36,10 +37,12 @@ class _ScopeContent:
 
 
 class MemoryContentStore:
-    """Keeps the content of all tenants. Takes the table with their settings."""
+    """Keeps the content of all tenants. Takes the table with their settings, and their timetables if schedules are
+    published."""
 
-    def __init__(self, table: FunctionTable) -> None:
+    def __init__(self, table: FunctionTable, timetables: MemoryTimetables | None = None) -> None:
         self.table = table
+        self.timetables = timetables
         self._lock = Lock()
         self._scopes: dict[str | None, _ScopeContent] = {}
         self.events: list[ChangeEvent] = []
@@ -77,6 +80,8 @@ class MemoryContentStore:
             catalogue = self._scope(tenant).catalogue
             if any(change.before != catalogue for change in changes if isinstance(change, CatalogueChange)):
                 raise Overtaken
+            if tenant is not None and self.timetables is not None and any(map(_wakes_schedules, changes)):
+                self.timetables.wake(tenant)
             return [self._apply(tenant, change) for change in changes]
 
     def _apply(self, tenant: str | None, change: Change) -> int | None:
@@ -106,6 +111,10 @@ class MemoryContentStore:
     def _settings(self, tenant: str) -> Mapping[str, SettingValue]:
         with self.table.lock:
             return self.table.settings.get((tenant, None), {})
+
+
+def _wakes_schedules(change: Change) -> bool:
+    return isinstance(change, CatalogueChange) and change.wakes_schedules
 
 
 def _carry_out(scope: _ScopeContent, change: Change) -> bool:

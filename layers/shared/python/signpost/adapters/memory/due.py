@@ -5,18 +5,22 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from signpost.adapters.memory.instances import MemoryInstanceStore
-from signpost.workflow.wakes import QueuedWake, WakeMessage
+from signpost.adapters.memory.timetables import MemoryTimetables
+from signpost.workflow.wakes import SCHEDULES, QueuedWake, WakeMessage
 
 if TYPE_CHECKING:
     from signpost.ports import Clock
 
 
 class MemoryDue:
-    def __init__(self, instances: MemoryInstanceStore) -> None:
+    def __init__(self, instances: MemoryInstanceStore, timetables: MemoryTimetables | None = None) -> None:
         self._instances = instances
+        self._timetables = timetables
 
     def find_due(self, now: float, most: int) -> Sequence[WakeMessage]:
-        return [WakeMessage(tenant, workflow_id) for tenant, workflow_id in self._instances.find_due(now)[:most]]
+        instances = [WakeMessage(tenant, workflow_id) for tenant, workflow_id in self._instances.find_due(now)]
+        tenants = self._timetables.find_due(now) if self._timetables is not None else ()
+        return [*instances, *(WakeMessage(tenant, SCHEDULES) for tenant in tenants)][:most]
 
 
 class MemoryWorkQueue:

@@ -1,21 +1,34 @@
 """The catalogue's part of a publication: the next snapshot, its plan, and the events of changed workflows."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from signpost.catalogue.publishing.diff import UNTOUCHED, Difference, PublicationPlan, compare_entries, compare_members
+from signpost.catalogue.publishing.diff import (
+    UNTOUCHED,
+    Difference,
+    PublicationPlan,
+    canonical_texts,
+    compare_entries,
+    compare_members,
+)
 from signpost.catalogue.publishing.parts import KnownContent
 from signpost.catalogue.publishing.policies import NextPolicies, PolicyPublisher
 from signpost.catalogue.publishing.request import PublishProblem, PublishRequest
+from signpost.catalogue.publishing.schedules import (
+    build_next_schedules,
+    compare_sent_schedules,
+    find_schedule_problems,
+    switch_schedule,
+)
 from signpost.catalogue.publishing.sent_definitions import NamedDefinition, SentCatalogue, SentDefinitions
 from signpost.catalogue.snapshot import EMPTY_SNAPSHOT, CatalogueSnapshot, from_text, to_text
 from signpost.content.api.errors import RegistryRefusal, quote_text
 from signpost.content.model import CatalogueChange, Change, Overtaken, WorkflowChange
 from signpost.errors import Unavailable
-from signpost.model import PROXY_WORKFLOW, CatalogueItem, JsonObject
+from signpost.model import PROXY_WORKFLOW, CatalogueItem, JsonObject, Principal
 from signpost.records import dataclass
 from signpost.spelling import suggest_name
 
@@ -53,6 +66,16 @@ class CurrentCatalogue:
         return by_kind
 
 
+@dataclass(frozen=True, slots=True)
+class PublicationOrigin:
+    """The tenant of a publication, its publisher and its time."""
+
+    tenant: str
+    publisher: Principal
+    at: str
+    """UTC, RFC 3339."""
+
+
 class CataloguePublisher:
     """Builds the changes of a tenant's catalogue that a publication makes, and switches workflows off and on."""
 
@@ -73,11 +96,11 @@ class CataloguePublisher:
         return CurrentCatalogue(digest, from_text(self._values.read(tenant, digest)) if digest else EMPTY_SNAPSHOT)
 
     def build_changes(
-        self, request: PublishRequest, known: KnownContent, current: CurrentCatalogue, tenant: str
+        self, request: PublishRequest, known: KnownContent, current: CurrentCatalogue, origin: PublicationOrigin
     ) -> Sequence[Change] | PublishProblem:
         """Build the changes that make the requested catalogue the current one. All definitions that the request names
         must be known. Unchanged workflows and policies have no event."""
-        sent, before = request.catalogue, current.snapshot
+        sent, before, tenant = request.catalogue, current.snapshot, origin.tenant
         items, proxy = _next_items(sent, current, known, prune=request.prune), before.proxy
         if len(items) > MOST_ITEMS:
             message = f"A catalogue may have {MOST_ITEMS} items at most; this one would have {len(items)}."
@@ -97,6 +120,8 @@ class CataloguePublisher:
             audit=before.audit if sent.audit is None else sent.audit,
             switched_off=before.switched_off,
             policies=policies.digest,
+            schedules=_next_schedules(request, before, origin),
+            schedules_off=before.schedules_off,
         )
         changes = self._snapshot_changes(current, after, tenant)
         return changes if isinstance(changes, PublishProblem) else [*policies.changes, *changes]
@@ -151,7 +176,19 @@ class CataloguePublisher:
         if digest == current.digest:
             return ()
         workflows = _workflow_changes(_startable_digests(current.snapshot), _startable_digests(after))
-        return [*workflows, CatalogueChange(current.digest, digest, after.policies or None)]
+        wakes = _has_other_schedules(current.snapshot, after)
+        return [*workflows, CatalogueChange(current.digest, digest, after.policies or None, wakes_schedules=wakes)]
+
+    def find_schedule_problems(
+        self, request: PublishRequest, known: KnownContent, current: CurrentCatalogue, origin: PublicationOrigin
+    ) -> Sequence[PublishProblem]:
+        """Find the problems of the schedules that the publication leaves, also of those that it does not send."""
+        before, schedules = current.snapshot, _next_schedules(request, current.snapshot, origin)
+        if not schedules:
+            return ()
+        items = _next_items(request.catalogue, current, known, prune=request.prune)
+        after = replace(before, items=items, schedules=schedules)
+        return find_schedule_problems(request.catalogue, before, after, origin.publisher)
 
     def switch(self, workflow: str, tenant: str, *, enabled: bool) -> JsonObject | RegistryRefusal:
         """Switch a workflow on or off. It stays so when its author publishes again."""
@@ -169,10 +206,31 @@ class CataloguePublisher:
             self._content.apply(tenant, changes)
         return {"id": workflow, "enabled": enabled, "changed": item.switched_off == enabled}
 
+    def switch_schedule(self, schedule: str, tenant: str, now: str, *, enabled: bool) -> JsonObject | RegistryRefusal:
+        """Switch a schedule on or off. It stays so when its author publishes again."""
+        return retry_while_overtaken(lambda: self._switch_schedule(schedule, tenant, now, enabled=enabled))
+
+    def _switch_schedule(self, schedule: str, tenant: str, now: str, *, enabled: bool) -> JsonObject | RegistryRefusal:
+        current = self.read_current(tenant)
+        schedules, was_off = current.snapshot.schedules, schedule in current.snapshot.schedules_off
+        if schedule not in schedules:
+            return RegistryRefusal(
+                "not_found", f"There is no schedule {quote_text(schedule)}.{_advice(schedule, schedules)}"
+            )
+        changes = self._snapshot_changes(
+            current, switch_schedule(current.snapshot, schedule, now, enabled=enabled), tenant
+        )
+        if isinstance(changes, PublishProblem):
+            return RegistryRefusal("too_much", changes.message)
+        if changes:
+            self._content.apply(tenant, changes)
+        return {"schedule": schedule, "enabled": enabled, "changed": was_off == enabled}
+
     def plan(self, request: PublishRequest, current: CurrentCatalogue, tenant: str) -> PublicationPlan:
-        sent, before = request.catalogue.policies, current.snapshot.policies
-        rules = self._rules.compare(sent, before, tenant, prune=request.prune)
-        return {**_plan_entries(request, current), "policies": rules}
+        sent, before = request.catalogue, current.snapshot
+        rules = self._rules.compare(sent.policies, before.policies, tenant, prune=request.prune)
+        schedules = compare_sent_schedules(sent.schedules, before, prune=request.prune)
+        return {**_plan_entries(request, current), "policies": rules, "schedules": schedules}
 
     def _read_transitions(self, digest: str, tenant: str) -> Mapping[str, JsonObject]:
         """Read the transitions of the current capabilities, by name."""
@@ -210,13 +268,33 @@ def find_unsent_definitions(
     ]
 
 
+def find_unknown_workflows(
+    request: PublishRequest, known: KnownContent, current: CurrentCatalogue, targets: Sequence[str]
+) -> Sequence[PublishProblem]:
+    """Return a problem for each workflow that triggers start and that does not exist after the publication."""
+    sent = request.catalogue.workflows
+    workflows = {item.id for item in _next_items_of_kind("workflow", sent, current, known, prune=request.prune)}
+    return [
+        PublishProblem(
+            "trigger",
+            target,
+            f"There is no workflow {quote_text(target)} after this publication.{_advice(target, workflows)}",
+        )
+        for target in targets
+        if target not in workflows
+    ]
+
+
 def _no_workflow_message(name: str, current: CurrentCatalogue) -> str:
     others = [item.kind for item in current.snapshot.items if item.id == name]
     if others:
         return f"{quote_text(name)} is a {others[0]}; only workflows can be switched off and on."
-    close = suggest_name(name, current.items_of_kind("workflow"))
-    advice = f" Did you mean {quote_text(close)}?" if close else ""
-    return f"There is no workflow {quote_text(name)}.{advice}"
+    return f"There is no workflow {quote_text(name)}.{_advice(name, current.items_of_kind('workflow'))}"
+
+
+def _advice(name: str, names: Iterable[str]) -> str:
+    close = suggest_name(name, names)
+    return f" Did you mean {quote_text(close)}?" if close else ""
 
 
 def _switch_item(snapshot: CatalogueSnapshot, item: CatalogueItem, *, enabled: bool) -> CatalogueSnapshot:
@@ -305,6 +383,15 @@ def _next_connections(sent: SentCatalogue, before: CatalogueSnapshot, *, prune: 
     if sent.connections is None:
         return before.connections
     return sent.connections if prune else {**before.connections, **sent.connections}
+
+
+def _next_schedules(request: PublishRequest, before: CatalogueSnapshot, origin: PublicationOrigin) -> JsonObject:
+    return build_next_schedules(request.catalogue, before, origin.publisher, origin.at, prune=request.prune)
+
+
+def _has_other_schedules(before: CatalogueSnapshot, after: CatalogueSnapshot) -> bool:
+    is_switched = list(before.schedules_off) != list(after.schedules_off)
+    return is_switched or canonical_texts(before.schedules) != canonical_texts(after.schedules)
 
 
 def _startable_digests(snapshot: CatalogueSnapshot) -> Mapping[str, str]:

@@ -111,5 +111,6 @@ def _find_connection_warnings(connections: JsonObject) -> Iterator[PublicationWa
 
 
 def _find_trigger_warnings(trigger: "Subscription") -> Iterator[PublicationWarning]:
-    for secret in find_secrets(trigger.config, ("config",)):
-        yield from warn_about("trigger", trigger.target, [secret.hazard])
+    for name, value in (("config", trigger.config), ("metadata", trigger.metadata)):
+        for secret in find_secrets(value, (name,)):
+            yield from warn_about("trigger", trigger.target, [secret.hazard])

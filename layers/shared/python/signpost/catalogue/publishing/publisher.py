@@ -5,7 +5,7 @@ from dataclasses import asdict, field, replace
 from typing import TYPE_CHECKING
 
 from signpost.catalogue.publishing import catalogue as catalogue_publisher
-from signpost.catalogue.publishing.catalogue import CataloguePublisher, retry_while_overtaken
+from signpost.catalogue.publishing.catalogue import CataloguePublisher, PublicationOrigin, retry_while_overtaken
 from signpost.catalogue.publishing.diff import UNTOUCHED, Difference, PublicationPlan, compare_entries
 from signpost.catalogue.publishing.parts import KnownContent, Parts
 from signpost.catalogue.publishing.publish_warnings import (
@@ -38,6 +38,7 @@ from signpost.content.model import (
     Subscription,
     SubscriptionChange,
 )
+from signpost.content.subscriptions import TRIGGER_KINDS, WEBHOOK_KINDS
 from signpost.hazards.model import PublicationWarning, warnings_field
 from signpost.model import Json, JsonObject
 from signpost.records import dataclass
@@ -101,10 +102,12 @@ class Publisher:
         known = self._parts.collect_known_content(request, existing, tenant)
         if isinstance(known, PublishProblem):
             return [known]
-        catalogue = self._plan_catalogue(request, known, tenant)
+        now = self._timestamps.now()
+        catalogue = self._plan_catalogue(request, known, tenant, now)
         problems = (
             *_skill_problems(request, known),
             *self._subscription_problems(request, tenant),
+            *self._trigger_problems(request, known, tenant),
             *catalogue.problems,
         )
         if problems:
@@ -114,7 +117,6 @@ class Publisher:
             return problems_of(warnings)
         self._keep_new(request, existing, tenant)
         plan = self._plan(request, existing, tenant)
-        now = self._timestamps.now()
         changes = [
             *_registrations(request, known, now),
             *(kind.build(name, None) for part, kind in ENTRY_LISTS.items() for name in plan[part].removed),
@@ -175,7 +177,9 @@ class Publisher:
         kept = [item for item in items if not request.prune or sent.get(item.kind) is None]
         return [item.id.removeprefix("connection:") if item.kind == "connection" else item.id for item in kept]
 
-    def _plan_catalogue(self, request: PublishRequest, known: KnownContent, tenant: str | None) -> "_CatalogueResult":
+    def _plan_catalogue(
+        self, request: PublishRequest, known: KnownContent, tenant: str | None, now: str
+    ) -> "_CatalogueResult":
         """Compute the catalogue's part of a publication: problems, or changes and their plan."""
         if request.catalogue.is_empty:
             return _CatalogueResult()
@@ -190,13 +194,19 @@ class Publisher:
         current = self._catalogues.read_current(tenant)
         if problems := catalogue_publisher.find_unsent_definitions(request.catalogue, known, current):
             return _CatalogueResult(problems)
-        changes = self._catalogues.build_changes(request, known, current, tenant)
+        origin = PublicationOrigin(tenant, request.publisher, now)
+        if problems := self._catalogues.find_schedule_problems(request, known, current, origin):
+            return _CatalogueResult(problems)
+        changes = self._catalogues.build_changes(request, known, current, origin)
         if isinstance(changes, PublishProblem):
             return _CatalogueResult([changes])
         return _CatalogueResult(changes=changes, plan=self._catalogues.plan(request, current, tenant))
 
     def switch(self, workflow: str, tenant: str, *, enabled: bool) -> JsonObject | RegistryRefusal:
         return self._catalogues.switch(workflow, tenant, enabled=enabled)
+
+    def switch_schedule(self, schedule: str, tenant: str, *, enabled: bool) -> JsonObject | RegistryRefusal:
+        return self._catalogues.switch_schedule(schedule, tenant, self._timestamps.now(), enabled=enabled)
 
     def subscriptions(self, tenant: str | None) -> Sequence[Subscription]:
         return self._content.subscriptions(tenant)
@@ -225,8 +235,8 @@ class Publisher:
             return dict.fromkeys(SUBSCRIPTION_LISTS, UNTOUCHED)
         existing = self._content.subscriptions(tenant)
         return {
-            "triggers": _compare_subscriptions(existing, "trigger", request.triggers, prune=request.prune),
-            "webhooks": _compare_subscriptions(existing, "webhook", request.webhooks, prune=request.prune),
+            "triggers": _compare_subscriptions(existing, TRIGGER_KINDS, request.triggers, prune=request.prune),
+            "webhooks": _compare_subscriptions(existing, WEBHOOK_KINDS, request.webhooks, prune=request.prune),
         }
 
     def _subscription_problems(self, request: PublishRequest, tenant: str | None) -> Sequence[PublishProblem]:
@@ -236,6 +246,19 @@ class Publisher:
             return ()
         message = f"A tenant has {subscriptions.MOST_SUBSCRIPTIONS} triggers and webhooks at most. Remove some first."
         return [PublishProblem("manifest", "manifest", message)]
+
+    def _trigger_problems(
+        self, request: PublishRequest, known: KnownContent, tenant: str | None
+    ) -> Sequence[PublishProblem]:
+        """Find the triggers whose workflow does not exist after the publication."""
+        named = [trigger for trigger in request.triggers or () if trigger.kind == "workflow"]
+        if not named:
+            return ()
+        if tenant is None:
+            message = "A workflow belongs to a tenant, so no shipped trigger can start it."
+            return [PublishProblem("trigger", trigger.target, message) for trigger in named]
+        current = self._catalogues.read_current(tenant)
+        return catalogue_publisher.find_unknown_workflows(request, known, current, [one.target for one in named])
 
     def _difference_of_skills(self, request: PublishRequest, existing: Mapping[str, Skill]) -> Difference:
         if request.skills is None:
@@ -290,11 +313,15 @@ def _last_event_sequence(changes: Sequence[Change], sequences: Sequence[int | No
 
 
 def _compare_subscriptions(
-    existing: Sequence[Subscription], kind: SubscriberKind, sent: Sequence[Subscription] | None, *, prune: bool
+    existing: Sequence[Subscription],
+    kinds: Sequence[SubscriberKind],
+    sent: Sequence[Subscription] | None,
+    *,
+    prune: bool,
 ) -> Difference:
     if sent is None:
         return UNTOUCHED
-    before = {entry.name: replace(entry, registered_at="") for entry in existing if entry.kind == kind}
+    before = {entry.name: replace(entry, registered_at="") for entry in existing if entry.kind in kinds}
     return compare_entries(before, {entry.name: replace(entry, registered_at="") for entry in sent}, prune=prune)
 
 
@@ -335,17 +362,22 @@ class PublishFunctions:
         if function_id == SWITCH:
             return self._switch(checked, caller)
         request = parse_request(checked)
-        return (
-            self._by_id[function_id](request, caller) if isinstance(request, PublishRequest) else refusal_for(request)
-        )
+        if not isinstance(request, PublishRequest):
+            return refusal_for(request)
+        return self._by_id[function_id](replace(request, publisher=caller.principal), caller)
 
     def _switch(self, payload: JsonObject, caller: Caller) -> RegistryAnswer:
-        workflow, enabled = payload.get("id"), payload.get("enabled")
-        if not isinstance(workflow, str) or not isinstance(enabled, bool) or caller.tenant is None:
-            return RegistryRefusal(
-                "invalid_payload", "To switch a workflow off or on, send {id: text, enabled: boolean}."
-            )
-        return self._publisher.switch(workflow, caller.tenant, enabled=enabled)
+        workflow, schedule, enabled = payload.get("id"), payload.get("schedule"), payload.get("enabled")
+        if isinstance(enabled, bool) and caller.tenant is not None:
+            if isinstance(workflow, str) and schedule is None:
+                return self._publisher.switch(workflow, caller.tenant, enabled=enabled)
+            if isinstance(schedule, str) and workflow is None:
+                return self._publisher.switch_schedule(schedule, caller.tenant, enabled=enabled)
+        return RegistryRefusal(
+            "invalid_payload",
+            "To switch a workflow off or on, send {id: text, enabled: boolean}; for a schedule, `schedule` instead of "
+            "`id`.",
+        )
 
     def _keep(self, request: PublishRequest, caller: Caller) -> RegistryAnswer:
         if request.strict and (warnings := find_body_warnings(request)):
@@ -369,8 +401,8 @@ class PublishFunctions:
     def _list_subscriptions(self, _request: PublishRequest, caller: Caller) -> RegistryAnswer:
         existing = self._publisher.subscriptions(caller.tenant)
         return {
-            f"{kind}s": [subscriptions.entry_of(entry) for entry in existing if entry.kind == kind]
-            for kind in ("trigger", "webhook")
+            name: [subscriptions.entry_of(entry) for entry in existing if entry.kind in kinds]
+            for name, kinds in (("triggers", TRIGGER_KINDS), ("webhooks", WEBHOOK_KINDS))
         }
 
     def _publish(self, request: PublishRequest, caller: Caller) -> RegistryAnswer:

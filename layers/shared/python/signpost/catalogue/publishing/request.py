@@ -14,6 +14,7 @@ from signpost.catalogue.publishing.sent_definitions import (
     DEFINED_KINDS,
     EMPTY_SENT_CATALOGUE,
     POLICIES,
+    SCHEDULES,
     SETTINGS,
     SentCatalogue,
     SentDefinitions,
@@ -37,7 +38,7 @@ from signpost.content.digests import DIGEST, digest_of
 from signpost.content.model import StoredPrompt, Subscription
 from signpost.content.names import problem_with_skill_id
 from signpost.hazards.model import EntryKind
-from signpost.model import Json, JsonObject, as_object
+from signpost.model import Json, JsonObject, Principal, as_object
 from signpost.records import dataclass
 
 MOST_BODIES = 200
@@ -48,7 +49,10 @@ MOST_NAMED_PROBLEMS = 5
 MOST_LISTED_PROBLEMS = 1_000
 """Problems in the data of a refusal: more might not fit into an answer."""
 
-type ProblemKind = EntryKind | Literal["manifest"]
+UNKNOWN_PUBLISHER = Principal("", "", "")
+"""The publisher of content that the stack ships: it has no right."""
+
+type ProblemKind = EntryKind | Literal["schedule", "manifest"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +93,8 @@ class PublishRequest:
     definitions: SentDefinitions | None = None
     strict: bool = False
     """Whether warnings are reasons to refuse the request."""
+    publisher: Principal = UNKNOWN_PUBLISHER
+    """The principal that publishes: no schedule gets more rights than it has."""
 
 
 def parse_request(payload: JsonObject) -> PublishRequest | Sequence[PublishProblem]:
@@ -124,6 +130,7 @@ class _RequestReader:
             *DEFINED_KINDS,
             *SETTINGS,
             POLICIES,
+            SCHEDULES,
             "definitions",
             "prune",
             "strict",

@@ -2,7 +2,7 @@
 them by their digests."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Literal
 
@@ -15,12 +15,13 @@ from signpost.model import CatalogueItem, Json, JsonObject, as_object
 from signpost.records import dataclass
 
 type DefinedKind = Literal["workflow", "capability"]
-type SentProblem = tuple[DefinedKind | Literal["policy", "manifest"], str, str]
+type SentProblem = tuple[DefinedKind | Literal["policy", "schedule", "manifest"], str, str]
 """A problem: the kind of the entry, its id or place, and a message."""
 
 DEFINED_KINDS: Mapping[str, DefinedKind] = {"workflows": "workflow", "capabilities": "capability"}
 SETTINGS = ("connections", "discovery", "audit")
 POLICIES = "policies"
+SCHEDULES = "schedules"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,8 @@ class NamedDefinition:
 
 @dataclass(frozen=True, slots=True)
 class SentCatalogue:
-    """The workflows, capabilities, settings and policies in a publish request. A kind that is None stays unchanged."""
+    """The workflows, capabilities, settings, policies and schedules in a publish request. A kind that is None stays
+    unchanged."""
 
     workflows: Sequence[NamedDefinition] | None = None
     capabilities: Sequence[NamedDefinition] | None = None
@@ -43,11 +45,12 @@ class SentCatalogue:
     audit: JsonObject | None = None
     policies: JsonObject | None = None
     """The rules by name, and the default."""
+    schedules: JsonObject | None = None
 
     @property
     def is_empty(self) -> bool:
-        parts = (self.workflows, self.capabilities, self.connections, self.discovery, self.audit, self.policies)
-        return all(part is None for part in parts)
+        settings = (self.connections, self.discovery, self.audit, self.policies, self.schedules)
+        return all(part is None for part in (self.workflows, self.capabilities, *settings))
 
 
 EMPTY_SENT_CATALOGUE = SentCatalogue()
@@ -93,7 +96,24 @@ def parse_catalogue(payload: JsonObject) -> tuple[SentCatalogue, Sequence[SentPr
         from signpost.policy.rules_format import find_faults  # noqa: PLC0415 - few publications have any
 
         problems.extend(("policy", name, f"{fault[0].upper()}{fault[1:]}.") for name, fault in find_faults(policies))
-    return SentCatalogue(named["workflows"], named["capabilities"], policies=policies, **settings), problems
+    schedules = _parse_settings(payload, SCHEDULES, problems)
+    problems.extend(_find_schedule_faults(schedules or {}))
+    sent_catalogue = SentCatalogue(
+        named["workflows"], named["capabilities"], policies=policies, schedules=schedules, **settings
+    )
+    return sent_catalogue, problems
+
+
+def _find_schedule_faults(schedules: JsonObject) -> Iterator[SentProblem]:
+    if schedules:
+        from signpost.workflow.schedules import (  # noqa: PLC0415 - few publications have any
+            describe_fault,
+            find_schedule_faults,
+        )
+
+        for name, fault in find_schedule_faults(schedules):
+            message = describe_fault(fault)
+            yield "schedule", name, f"{message[0].upper()}{message[1:]}."
 
 
 def _parse_named_definitions(

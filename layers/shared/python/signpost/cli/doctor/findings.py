@@ -104,6 +104,7 @@ type DoctorNoteCode = Literal[
     "owned_key",
     "key_accepted_longer",
     "arguments_accepted",
+    "schedule_ignored",
 ]
 """Codes of findings that may be meant as they are."""
 

@@ -16,7 +16,7 @@ from signpost.workflow.authoring.source_tree import SourcePlace
 SKILLS, PROMPTS, TRIGGERS, WEBHOOKS = "skills", "prompts", "triggers", "webhooks"
 LISTS: Mapping[str, str] = {
     PROMPTS: "{name, description, function_id, arguments}",
-    TRIGGERS: "{trigger_type, function_id, config}",
+    TRIGGERS: "{trigger_type, function_id or workflow, config, metadata, timeout_ms}",
     WEBHOOKS: "{trigger_type, url}",
 }
 """The fields and files that hold a list, each with the form of its entries."""

@@ -16,7 +16,7 @@ from signpost.workflow.authoring.source_tree import SourceNode, SourcePlace, to_
 from signpost.workflow.proxy_default import READY, document_of
 from signpost.workflow.running.serialization import text_of
 
-type DefinitionPart = Literal["workflows", "capabilities", "connections", "discovery", "audit", "policies"]
+type DefinitionPart = Literal["workflows", "capabilities", "connections", "discovery", "audit", "policies", "schedules"]
 
 PART_SINGULARS: Mapping[DefinitionPart, str] = {
     "workflows": "workflow",
@@ -25,6 +25,7 @@ PART_SINGULARS: Mapping[DefinitionPart, str] = {
     "discovery": "setting of `discovery`",
     "audit": "setting of `audit`",
     "policies": "policy",
+    "schedules": "schedule",
 }
 SENT_AHEAD: Sequence[DefinitionPart] = ("workflows", "capabilities")
 """The parts with documents that are sent before the publication, which names them by digest. The other parts are short

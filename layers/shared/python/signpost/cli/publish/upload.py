@@ -44,6 +44,7 @@ NAME_PREFIXES = {
     "capabilities": "capability:",
     "connections": "connection:",
     "policies": "policy:",
+    "schedules": "schedule:",
 }
 """The prefix of the names of each kind. The names of triggers and webhooks contain their prefix already."""
 SIGNS = {"added": "+", "changed": "~", "same": "=", "removed": "-"}

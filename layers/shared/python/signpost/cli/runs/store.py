@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from signpost.ports import Clock, TextStore
     from signpost.workflow.definition import Definition
     from signpost.workflow.instance import AuditEvent, EvidenceItem, Hop, Instance, OpenApproval
-    from signpost.workflow.ports import RunLists
+    from signpost.workflow.ports import RunLists, Timetables
     from signpost.workflow.running.verification import RunRecordReader
 
 
@@ -44,6 +44,7 @@ class WorkflowReader:
     records: "RunRecordReader"
     run_lists: "RunLists"
     definitions: "TextStore"
+    timetables: "Timetables"
     catalogue: "CatalogueView"
     clock: "Clock"
     mcp_url: str

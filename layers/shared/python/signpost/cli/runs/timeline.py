@@ -259,6 +259,9 @@ SENTENCES: Mapping[str, EventSentence] = {
     audit_events.ENTERED: lambda payload: f"{payload['state']}: entry action completed",
     audit_events.CANCELLED: lambda payload: f"cancelled in {payload['state']}",
     audit_events.COMPLETED: lambda payload: f"ended in {payload['state']}",
+    audit_events.SCHEDULE_REFUSED: lambda payload: (
+        f"the schedule {payload['scheduleId']} did not start {payload['definitionId']}: {payload['message']}"
+    ),
     audit_events.APPROVAL_REQUESTED: lambda payload: (
         f"request {payload['requestId']}: opened in the queue {payload['queue']}"
     ),

@@ -23,8 +23,8 @@ from signpost.workflow.proxy_default import READY, transitions_in
 from signpost.workflow.retry_policy import find_human_fallbacks
 from signpost.workflow.titles import LONGEST_TITLE, find_title_fault
 
-POLICIES = "policies"
-MAPPING_PARTS = ("capabilities", "connections", "proxy", "workflows", "discovery", "audit", POLICIES)
+POLICIES, SCHEDULES = "policies", "schedules"
+MAPPING_PARTS = ("capabilities", "connections", "proxy", "workflows", "discovery", "audit", POLICIES, SCHEDULES)
 LONGEST_ID = 200
 
 
@@ -115,6 +115,7 @@ def resolve_manifest(manifest: SourceNode) -> ManifestResolution:
     _add_proxy_workflow(resolution, capabilities)
     _read_mappings(manifest, "connections", "connection", resolution.problems)
     resolution.problems += _check_policies(manifest)
+    resolution.problems += _check_schedules(resolution)
     resolution.problems += capabilities.problems
     resolution.problems = list(dict.fromkeys(resolution.problems))
     return resolution
@@ -139,6 +140,28 @@ def _is_known_version(version: object) -> bool:
 def _check_policies(manifest: SourceNode) -> Iterable[Problem]:
     for name, fault in find_faults(as_object(to_json(manifest.get(POLICIES)))):
         yield error(manifest.place_of((POLICIES, name)), f"the policy {name!r}: {fault}")
+
+
+def _check_schedules(resolution: ManifestResolution) -> Iterable[Problem]:
+    section = resolution.manifest.get(SCHEDULES)
+    if section is None or not section.is_mapping:
+        return
+    # Imported on first use: few manifests have schedules.
+    from signpost.workflow.schedules import describe_fault, find_input_problem, find_schedule_faults  # noqa: PLC0415
+
+    for name, fault in find_schedule_faults(as_object(to_json(section))):
+        place = section.place_of((name, *fault.at)) if fault.at else section.place_of_name(name)
+        yield error(place, f"the schedule {name!r}: {describe_fault(fault)}")
+    for name, schedule in section.members.items():
+        workflow, start_input = schedule.get("workflow"), schedule.get("input")
+        definition = resolution.definitions.get(workflow.text or "") if workflow else None
+        if definition is None or definition.input_schema is None or definition.id == PROXY_WORKFLOW:
+            continue
+        if problem := find_input_problem(definition.input_schema, as_object(to_json(start_input))):
+            yield error(
+                (start_input or schedule).place,
+                f"the schedule {name!r}: {definition.id} could not be started: {problem}",
+            )
 
 
 def _read_mappings(manifest: SourceNode, part: str, noun: str, problems: list[Problem]) -> Mapping[str, SourceNode]:

@@ -252,6 +252,20 @@ _POLICY = _closed_object(
     },
     ["kind", "what"],
 )
+_SCHEDULE = _closed_object(
+    {
+        "workflow": _describe(_TEXT, "The id of the workflow to start."),
+        "cron": _describe(_TEXT, "Five fields: minute, hour, day of month, month, day of week."),
+        "rate": _describe(_TEXT, "A number and a unit, such as 15 minutes, counted from the publication."),
+        "timezone": _describe(_TEXT, "The IANA name of the time zone of `cron`; UTC by default."),
+        "input": _describe(_OBJECT, "The input of each start."),
+        "enabled": _describe(_FLAG, "If false, it starts nothing."),
+        "description": _TEXT,
+        "roles": _describe(_TEXTS, "Roles of its principal; its publisher must have them."),
+        "permissions": _describe(_TEXTS, "Permissions of its principal; its publisher must have them."),
+    },
+    ["workflow"],
+)
 _EXPOSURE = _closed_object({"name": _TEXT, "capability": _TEXT, "as": _TEXT, **_CAPABILITY})
 _MANIFEST: Mapping[str, Json] = {
     "version": _describe({"enum": [1, "1", "1.0"]}, "The version of the manifest format: 1."),
@@ -268,6 +282,7 @@ _MANIFEST: Mapping[str, Json] = {
         {"type": "object", "properties": {DEFAULT_NAME: _one_of(*EFFECTS)}, "additionalProperties": _ref("policy")},
         "Rules for which callers may use which items, and the default where no rule matches.",
     ),
+    "schedules": _describe(_map_of("schedule"), "Workflows that start by themselves, by an id."),
     **dict.fromkeys(ENTRY_LISTS, True),
 }
 
@@ -293,5 +308,6 @@ def manifest_schema() -> JsonObject:
             "reliability": _RELIABILITY,
             "linkFilter": _one_of("all", BY_GUARDS),
             "policy": _POLICY,
+            "schedule": _SCHEDULE,
         },
     }

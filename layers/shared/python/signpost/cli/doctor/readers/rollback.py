@@ -52,6 +52,7 @@ def _read_tenant(adapters: "OperatorAdapters", tenant: str) -> TenantRows:
         kept_keys=adapters.api_key_rows.list_kept_after_expiry(tenant),
         identity_rules=list(_list_identity_rules(adapters, tenant)),
         refuses_undeclared_arguments=refuses_undeclared_arguments(settings.get(None, {})),
+        schedules=sorted(adapters.catalogue.load(tenant).snapshot.schedules),
     )
 
 

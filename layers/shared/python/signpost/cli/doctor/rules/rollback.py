@@ -35,6 +35,8 @@ class TenantRows:
     identity_rules: Sequence[str] = ()
     """The names of the rules of policy that name a principal by `identity:`."""
     refuses_undeclared_arguments: bool = False
+    schedules: Sequence[str] = ()
+    """The ids of the schedules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,7 @@ def _judge_tenant(rows: TenantRows, now: float, stack: str) -> Iterator[Finding]
     yield from (_find_identity_rule(rows.tenant, rule) for rule in rows.identity_rules)
     if rows.refuses_undeclared_arguments:
         yield _find_ignored_setting(rows.tenant)
+    yield from (_find_schedule(rows.tenant, schedule) for schedule in rows.schedules)
 
 
 def _find_owned_step(step: OwnedStep) -> Finding:
@@ -123,6 +126,15 @@ def _find_ignored_setting(tenant: str) -> Finding:
         "An earlier release ignores the setting undeclared_arguments: transitions without an inputSchema take any "
         "arguments.",
         "Publish the workflows with an inputSchema before you go back (docs/workflows.md#arguments).",
+    )
+
+
+def _find_schedule(tenant: str, schedule: str) -> Finding:
+    return note(
+        "schedule_ignored",
+        f"schedule {schedule} of tenant {tenant}",
+        "An earlier release starts no workflows by schedules, and its publications of workflows remove the schedules.",
+        f"Publish the manifest again after the next upgrade ({PAGE}).",
     )
 
 

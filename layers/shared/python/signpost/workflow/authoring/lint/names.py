@@ -83,6 +83,10 @@ def check_names(manifest: SourceNode, kinds: ExecutorKinds) -> Iterator[Problem]
             yield from executor_checker.check(node.source)
         if node.kind == "connection":
             yield from _check_connection_kind(node, kinds)
+        if node.kind == "schedule":
+            yield from executor_checker.check_workflow(
+                node.source.get("workflow"), "this schedule cannot be published unless it is published by then"
+            )
 
 
 def _check_unknown_names(node: ManifestNode) -> Iterator[Problem]:
@@ -129,11 +133,14 @@ class ExecutorChecker:
         elif executor.is_mapping and executor.get("capability") is None:
             yield warning(executor.place, "an executor needs a `kind`, or the name of a `capability`")
         yield from self._check_connection(executor, kind)
-        definition = executor.get("definitionId")
-        if definition and definition.text is not None and definition.text not in self._members_of("workflows"):
+        yield from self.check_workflow(executor.get("definitionId"), "the step fails unless it is published by then")
+
+    def check_workflow(self, name: SourceNode | None, consequence: str) -> Iterator[Problem]:
+        """Check the name of a workflow to start."""
+        if name and name.text is not None and name.text not in self._members_of("workflows"):
             names = list(self._members_of("workflows"))
-            message = f"no workflow {definition.text!r} is in this manifest{suggestion_for(definition.text, names)}"
-            yield warning(definition.place, f"{message}; the step fails unless it is published by then")
+            message = f"no workflow {name.text!r} is in this manifest{suggestion_for(name.text, names)}"
+            yield warning(name.place, f"{message}; {consequence}")
 
     def _check_kind(self, kind_node: SourceNode, kind: str) -> Iterator[Problem]:
         if kind not in self.kinds.known:

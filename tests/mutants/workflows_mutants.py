@@ -4,6 +4,8 @@ from tests.mutants.mutant import Mutant
 
 _SHARED = "layers/shared/python/signpost"
 _STORE = f"{_SHARED}/adapters/dynamodb/instances.py"
+_OF_SCHEDULES = ("tests/interaction/test_schedules.py",)
+_OF_STATE_TIMEOUTS = ("tests/interaction/test_state_timeouts.py",)
 _OF_THE_STORE = ("tests/contract/test_instances.py",)
 
 WORKFLOW_MUTANTS = (
@@ -168,8 +170,8 @@ WORKFLOW_MUTANTS = (
         name="lists-show-what-readers-hide",
         invariant=116,
         file=f"{_SHARED}/workflow/running/summaries.py",
-        there="not is_hidden_long_call(summary, principal) and _passes_all(summary.readers, principal)",
-        instead="not is_hidden_long_call(summary, principal)",
+        there="not is_hidden_run(summary, principal) and _passes_all(summary.readers, principal)",
+        instead="not is_hidden_run(summary, principal)",
         tests=("tests/unit/workflow/test_run_summaries.py", "tests/interaction/test_run_lists.py"),
     ),
     Mutant(
@@ -196,5 +198,45 @@ WORKFLOW_MUTANTS = (
         there="principal.human and any(",
         instead="any(",
         tests=("tests/unit/workflow/test_run_summaries.py", "tests/interaction/test_run_lists.py"),
+    ),
+    Mutant(
+        name="state-lasts-beyond-its-timeout",
+        invariant=116,
+        file=f"{_SHARED}/workflow/instance.py",
+        there="        (instance.state_ends_at, state.timeout_target, state.timeout_ms, True),\n",
+        instead="",
+        tests=_OF_STATE_TIMEOUTS,
+    ),
+    Mutant(
+        name="occasion-without-a-token",
+        invariant=117,
+        file=f"{_SHARED}/workflow/running/schedule_starts.py",
+        there='client_token=f"{occasion:.0f}")',
+        instead="client_token=self._ids.new())",
+        tests=_OF_SCHEDULES,
+    ),
+    Mutant(
+        name="repeated-hour-occurs-twice",
+        invariant=117,
+        file=f"{_SHARED}/occasions/zones.py",
+        there="        return int(wall.timestamp())\n",
+        instead="        return int(other.timestamp())\n",
+        tests=("tests/unit/occasions/test_occasions.py::test_a_time_that_occurs_twice_is_its_first_occurrence",),
+    ),
+    Mutant(
+        name="schedule-with-any-permission",
+        invariant=118,
+        file=f"{_SHARED}/catalogue/publishing/schedules.py",
+        there="for name in schedule.permissions if name not in publisher.permissions]",
+        instead="for name in schedule.permissions if not name]",
+        tests=_OF_SCHEDULES,
+    ),
+    Mutant(
+        name="delivery-without-a-token",
+        invariant=119,
+        file=f"{_SHARED}/workflow/running/event_starts.py",
+        there="client_token=delivery.id)",
+        instead="client_token=None)",
+        tests=("tests/interaction/test_workflow_triggers.py",),
     ),
 )

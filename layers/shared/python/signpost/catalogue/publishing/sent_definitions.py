@@ -113,7 +113,7 @@ def _find_schedule_faults(schedules: JsonObject) -> Iterator[SentProblem]:
 
         for name, fault in find_schedule_faults(schedules):
             message = describe_fault(fault)
-            yield "schedule", name, f"{message[0].upper()}{message[1:]}."
+            yield "schedule", name, f"{message[0].upper()}{message[1:]}{'' if message.endswith('?') else '.'}"
 
 
 def _parse_named_definitions(

@@ -96,8 +96,6 @@ def test_the_author_blocks_lead_from_a_folder_to_a_called_tool(
     assert '"functions": ["yard::hello", "yard::price"]' in seen
     assert re.search(r'"text": "80"', seen)
     assert re.search(r'capability\\?": *\\?"price', seen)
-    assert '"published": {"added": 1, "changed": 0, "same": 0, "removed": 0}' in seen
-    assert "Ask for the price before you buy one." in seen
     assert took < AT_MOST
     again = run(f"{terminal}sed -i s/40,/41,/ ~/yard/app.py\n{AUTHOR.partition('pytest ~/yard')[2]}", tmp_path)
     assert re.search(r'"text": "82"', again)

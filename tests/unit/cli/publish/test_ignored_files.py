@@ -86,33 +86,41 @@ def test_the_files_of_an_agent_skill_are_all_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "entry", "message"),
     [
-        ("prompts", {**PROMPT, "argumnets": []}, "ask: nothing reads the field 'argumnets'; did you mean 'arguments'?"),
+        ("prompts", {**PROMPT, "argumnets": []}, "nothing reads the field 'argumnets'; did you mean 'arguments'?"),
         (
             "prompts",
             {**PROMPT, "arguments": [{"name": "item", "requierd": True}]},
-            "ask: the argument 'item': nothing reads the field 'requierd'; did you mean 'required'?",
+            "nothing reads the field 'requierd'; did you mean 'required'?",
         ),
         (
             "triggers",
             {"trigger_type": "skills::on-change", "function_id": "demo::go", "configs": {}},
-            "demo::go: nothing reads the field 'configs'; did you mean 'config'?",
+            "nothing reads the field 'configs'; did you mean 'config'?",
         ),
         (
             "webhooks",
             {"trigger_type": "skills::on-change", "url": "https://example.com/hook", "secret_name": "x"},
-            "https://example.com/hook: nothing reads the field 'secret_name'",
+            "nothing reads the field 'secret_name'",
         ),
     ],
 )
 @pytest.mark.parametrize("is_in_manifest", [True, False], ids=["manifest", "file"])
-def test_a_field_of_an_entry_that_nothing_reads_is_named(
-    tmp_path: Path, file: str, entry: Mapping[str, object], message: str, *, is_in_manifest: bool
+def test_a_field_of_an_entry_that_nothing_reads_is_named_by_both_commands(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    file: str,
+    entry: Mapping[str, object],
+    message: str,
+    *,
+    is_in_manifest: bool,
 ) -> None:
     files = {"manifest.json": json.dumps({"version": 1, file: [entry]})} if is_in_manifest else {}
-    write(tmp_path, files or {f"{file}.json": json.dumps([entry])})
+    write(tmp_path, files or {"manifest.yaml": MANIFEST, f"{file}.json": json.dumps([entry])})
     path = tmp_path / "manifest.json" if is_in_manifest else tmp_path
     [warning] = read_publication(path, CheckRules()).warnings
     assert warning.endswith(f"warning: {message} [unread_setting]")
+    assert main(["check", str(path)]) == 0
+    assert capsys.readouterr().out.splitlines() == [warning]
     with pytest.raises(CommandFailed, match="Problems to fix: 1"):
         read_publication(path, CheckRules(strict=True))
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 from signpost.cli.failure import CommandFailed
 from signpost.cli.publish import checking
 from signpost.cli.publish.ignored_files import find_ignored_files
+from signpost.cli.publish.list_entries import find_in_folder, find_unread_fields
 from signpost.cli.publish.manifest_files import find_manifests, read_manifest
 from signpost.cli.terminal import print_progress
 from signpost.workflow.authoring.json_schema import manifest_schema
@@ -49,8 +50,11 @@ def _run(arguments: argparse.Namespace) -> int:
     rules = checking.rules_of(arguments)
     problems: list[Problem] = []
     for path in find_manifests(arguments.path):
-        problems += checking.find_problems(read_manifest(path), path, rules)
-    problems += find_ignored_files(arguments.path)
+        found = read_manifest(path)
+        problems += checking.find_problems(found, path, rules)
+        problems += find_unread_fields(found.manifest) if found.manifest else ()
+    if arguments.path.is_dir():
+        problems += [*find_ignored_files(arguments.path), *find_in_folder(arguments.path)]
     if arguments.stack is not None and not any(problem.severity == "error" for problem in problems):
         problems += _ask_stack(arguments, problems)
     is_fine = not any(map(rules.is_refused, problems))

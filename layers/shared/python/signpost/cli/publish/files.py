@@ -7,12 +7,12 @@ from signpost.adapters.skill_folder import ARCHIVES, SUFFIX, skills_in, text_of
 from signpost.catalogue.publishing.publish_warnings import ExistingNames, find_publication_warnings
 from signpost.catalogue.publishing.request import PublishProblem, PublishRequest, parse_request
 from signpost.catalogue.publishing.sent_files import NamedFile, find_overlaps
-from signpost.cli.documents import SUFFIXES, read_document
+from signpost.cli.documents import read_document
 from signpost.cli.failure import CommandFailed
 from signpost.cli.publish import checking
 from signpost.cli.publish.collection import LISTS, SKILLS, CollectedPublication, PublicationBuilder
 from signpost.cli.publish.ignored_files import find_ignored_files
-from signpost.cli.publish.list_entries import find_unread_fields
+from signpost.cli.publish.list_entries import find_in_folder, find_list_files, find_unread_fields
 from signpost.cli.publish.manifest_files import manifests_in, read_manifest
 from signpost.content.agent_skills.files import SKILL_FILE
 from signpost.content.content_warnings import (
@@ -21,7 +21,7 @@ from signpost.content.content_warnings import (
     find_file_warnings,
     find_name_warnings,
 )
-from signpost.model import Json, JsonObject
+from signpost.model import JsonObject
 from signpost.workflow.authoring.compile import MAPPING_PARTS
 from signpost.workflow.authoring.json_schema import EXTENSION_PREFIX
 from signpost.workflow.authoring.source_tree import SourceNode, SourcePlace, to_json
@@ -85,14 +85,14 @@ def _collect_path(path: Path, builder: PublicationBuilder) -> None:
 
 def _collect_folder(folder: Path, builder: PublicationBuilder) -> None:
     skills, manifests = folder / SKILLS, manifests_in(folder)
-    list_files = {name: paths for name in LISTS if (paths := _find_list_files(folder, name))}
+    list_files = {name: paths for name in LISTS if (paths := find_list_files(folder, name))}
     if not skills.is_dir() and not list_files and not manifests:
         names = ", ".join(LISTS)
         raise CommandFailed(
             f"{folder} has nothing to publish: no folder {SKILLS}, no {SKILL_FILE}, no file of {names} (.yaml or "
             ".json) and no manifest."
         )
-    builder.add_problems(find_ignored_files(folder))
+    builder.add_problems([*find_ignored_files(folder), *find_in_folder(folder)])
     if skills.is_dir():
         builder.add_skills(skills_in(skills))
     for name, paths in list_files.items():
@@ -101,16 +101,12 @@ def _collect_folder(folder: Path, builder: PublicationBuilder) -> None:
         _read_manifest(manifest, builder)
 
 
-def _find_list_files(folder: Path, name: str) -> Sequence[Path]:
-    return [candidate for suffix in SUFFIXES if (candidate := folder / f"{name}{suffix}").is_file()]
-
-
 def _read_list(name: str, paths: Sequence[Path], builder: PublicationBuilder) -> None:
     if len(paths) > 1:
         builder.problems.append(f"{' and '.join(map(str, paths))}: keep one of them")
         return
     try:
-        _add_list(name, read_document(paths[0]), str(paths[0]), builder)
+        builder.add_list(name, read_document(paths[0]), str(paths[0]))
     except CommandFailed as fault:
         builder.problems.append(str(fault))
 
@@ -138,16 +134,11 @@ def _is_known_field(name: str) -> bool:
     return name in (SKILLS, *LISTS, "$schema") or name.startswith(EXTENSION_PREFIX)
 
 
-def _add_list(name: str, value: Json, source: str, builder: PublicationBuilder) -> None:
-    builder.add_list(name, value, source)
-    for warning in find_unread_fields(name, value if isinstance(value, list) else ()):
-        builder.add_warning(source, warning)
-
-
 def _collect_documents(manifest: SourceNode, path: Path, builder: PublicationBuilder) -> None:
+    builder.add_problems(find_unread_fields(manifest))
     for name in LISTS:
         if name in manifest.members:
-            _add_list(name, to_json(manifest.members[name]), f"{path}: {name}", builder)
+            builder.add_list(name, to_json(manifest.members[name]), f"{path}: {name}")
     skills = manifest.members.get(SKILLS)
     if skills is None:
         return

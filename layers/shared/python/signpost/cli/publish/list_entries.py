@@ -1,36 +1,52 @@
-"""Finds the fields of prompts, triggers and webhooks that nothing reads."""
+"""Finds the fields of prompts, triggers and webhooks that nothing reads, in their files and in manifests."""
 
 import re
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
+from signpost.adapters.source_files import SUFFIXES, UnreadableFile, read_source
 from signpost.cli.publish.collection import LISTS, PROMPTS
-from signpost.hazards.model import PublicationWarning
-from signpost.model import Json, JsonObject, as_object
-from signpost.workflow.authoring.problems import suggestion_for
+from signpost.workflow.authoring.problems import Problem, suggestion_for, warning
+from signpost.workflow.authoring.source_tree import SourceNode
 
 _ARGUMENT_FIELDS = ("name", "description", "required")
-_WRITTEN_BY_LISTS = ("registered_at",)
+_WRITTEN_BY_REGISTRY = ("registered_at",)
 """Fields that the registry adds when it lists the entries."""
 
 
-def find_unread_fields(kind: str, entries: Sequence[Json]) -> Iterator[PublicationWarning]:
-    """Find the fields of the entries of a list that are none of its form, with the probable ones."""
-    known = [name for name in re.findall(r"\w+", LISTS[kind]) if name != "or"]
-    for index, entry in enumerate(map(as_object, entries)):
-        place = _name_of(entry) or f"{kind}[{index}]"
-        yield from _find_in(entry, known, place)
-        arguments = entry.get("arguments")
-        for argument in map(as_object, arguments if kind == PROMPTS and isinstance(arguments, list) else ()):
-            yield from _find_in(argument, _ARGUMENT_FIELDS, f"{place}: the argument {argument.get('name')!r}")
+def find_list_files(folder: Path, name: str) -> Sequence[Path]:
+    """List the files of a folder that hold a list of this name."""
+    return [candidate for suffix in SUFFIXES if (candidate := folder / f"{name}{suffix}").is_file()]
 
 
-def _find_in(fields: JsonObject, known: Sequence[str], place: str) -> Iterator[PublicationWarning]:
-    for name in fields:
-        if name not in (*known, *_WRITTEN_BY_LISTS):
-            message = f"{place}: nothing reads the field {name!r}{suggestion_for(name, known)}"
-            yield PublicationWarning("unread_setting", "prompt", place, message)
+def find_unread_fields(manifest: SourceNode) -> Iterator[Problem]:
+    """Find the fields of the entries in the lists of a manifest that are none of their form, with the probable ones."""
+    for name in LISTS:
+        if (entries := manifest.get(name)) is not None:
+            yield from find_in_list(name, entries)
 
 
-def _name_of(entry: JsonObject) -> str | None:
-    names = (entry.get(field) for field in ("name", "function_id", "workflow", "url"))
-    return next((name for name in names if isinstance(name, str)), None)
+def find_in_list(name: str, entries: SourceNode) -> Iterator[Problem]:
+    known = [field for field in re.findall(r"\w+", LISTS[name]) if field != "or"]
+    for entry in entries.entries:
+        yield from _find_in_entry(entry, [*known, *_WRITTEN_BY_REGISTRY])
+        arguments = entry.get("arguments") if name == PROMPTS else None
+        for argument in arguments.entries if arguments else ():
+            yield from _find_in_entry(argument, _ARGUMENT_FIELDS)
+
+
+def find_in_folder(folder: Path) -> Iterator[Problem]:
+    """Find such fields in the files of a folder. A file that cannot be read is reported when it is published."""
+    for name in LISTS:
+        for path in find_list_files(folder, name):
+            try:
+                yield from find_in_list(name, read_source(path))
+            except UnreadableFile:
+                continue
+
+
+def _find_in_entry(entry: SourceNode, known: Sequence[str]) -> Iterator[Problem]:
+    for name in entry.members:
+        if name not in known:
+            message = f"nothing reads the field {name!r}{suggestion_for(name, known)}"
+            yield warning(entry.place_of_name(name), message, "unread_setting")

@@ -234,7 +234,7 @@ class TestErrors:
     @pytest.mark.parametrize(
         ("tool", "args", "says"),
         [
-            ("gateway.home", {"page": 2}, "page"),
+            ("gateway.home", {"cursor": 2}, "cursor"),
             ("gateway.search", {"query": 7}, "query"),
             ("gateway.search", {"limit": "all"}, "limit"),
             ("gateway.search", {"kind": "skill"}, "kind"),

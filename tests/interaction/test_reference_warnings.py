@@ -15,7 +15,7 @@ from signpost.cli import main, remote
 from signpost.cli.publish.collection import CollectedPublication
 from signpost.cli.publish.upload import RemotePublisher
 from signpost.content.api.errors import RegistryRefusal
-from signpost.model import Json, JsonObject
+from signpost.model import Json, JsonObject, as_object
 from signpost.wiring.registry import read_executor_kinds
 from tests.support.catalogues import build_catalogue_publisher
 from tests.support.registry import TENANT, CountingTimestamps, MemoryRegistry
@@ -70,13 +70,14 @@ class ReferenceStage(MemoryRegistry):
     def call_registry(self, name: str, payload: JsonObject) -> JsonObject:
         answer = self.manifests.call(name, payload, self.make_caller(TENANT))
         assert not isinstance(answer, RegistryRefusal), answer
-        return answer
+        return as_object(answer)
 
     def publish(self, *, is_preview: bool = False, strict: bool = False, **parts: Any) -> Sequence[str]:
         """Publish as the command does, and return the lines that it shows."""
         bodies, prompts, triggers = (parts.pop(name, None) for name in ("bodies", "prompts", "triggers"))
+        definitions: Any = parts
         publication = CollectedPublication(
-            bodies=bodies, prompts=prompts, triggers=triggers, definitions=parts, strict=strict
+            bodies=bodies, prompts=prompts, triggers=triggers, definitions=definitions, strict=strict
         )
         lines: list[str] = []
         publisher = RemotePublisher(self.call_registry, show_line=lines.append)

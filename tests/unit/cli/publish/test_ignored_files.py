@@ -10,6 +10,7 @@ from signpost.cli import main
 from signpost.cli.failure import CommandFailed
 from signpost.cli.publish.checking import CheckRules
 from signpost.cli.publish.files import read_publication
+from signpost.model import JsonObject
 
 MANIFEST = "version: 1\nproxy: {expose: [{name: ping, executor: {kind: noop}}]}\n"
 PROMPT: Mapping[str, object] = {"name": "ask", "description": "Asks.", "function_id": "demo::ask"}
@@ -126,6 +127,11 @@ def test_a_field_of_an_entry_that_nothing_reads_is_named_by_both_commands(
 
 
 def test_an_entry_as_the_registry_lists_it_can_be_published_again(tmp_path: Path) -> None:
-    trigger = {"trigger_type": "skills::on-change", "function_id": "demo::go", "config": {}, "registered_at": "2027"}
+    trigger: JsonObject = {
+        "trigger_type": "skills::on-change",
+        "function_id": "demo::go",
+        "config": {},
+        "registered_at": "2027",
+    }
     write(tmp_path, {"triggers.json": json.dumps([trigger])})
     assert read_publication(tmp_path, CheckRules()).warnings == ()

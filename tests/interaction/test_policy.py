@@ -67,7 +67,7 @@ RULES: Mapping[str, Mapping[str, Any]] = {
         "yard": {
             "kind": "allow",
             "who": GUESTS,
-            "what": ["yard*", "prompt:greet*", "iii://yard/*", "tour", "yard.look", "yard_api"],
+            "what": ["yard*", "prompt:greet*", "iii://yard/*", "tour", "yard.look", "yard_api", "signpost://*"],
         },
     },
     "restricted": {"no-vault": {"kind": "mcp_restriction", "what": EVERYTHING_IN_THE_VAULT}},

@@ -276,6 +276,10 @@ def _of_every_path(version: str) -> Iterator[tuple[str, JsonObject]]:
         yield "prompts/get", {"name": prompt, "arguments": {}}
     yield "completion/complete", build_completion_params({"type": "ref/prompt", "name": "ask_vault"}, "what")
     yield "completion/complete", build_completion_params({"type": "ref/resource", "uri": PAGES}, "n")
+    for uri in ("signpost://workflows", "signpost://workflows/break_in", "signpost://deployment"):
+        yield "resources/read", {"uri": uri}
+    workflows: JsonObject = {"type": "ref/resource", "uri": "signpost://workflows/{id}"}
+    yield "completion/complete", build_completion_params(workflows, "id")
     if version == MODERN:
         yield "skills/list", {}
         yield "skills/get", {"uri": "skill://vault/manual/SKILL.md"}

@@ -121,8 +121,6 @@ def test_a_cursor_signed_after_a_rotation_is_accepted_by_a_gateway_with_old_keys
     assert call_home(gateway, cursor=cursor)["isError"] is False
 
 
-@pytest.mark.parametrize("arguments", [{"cursor": 7}, {"cursor": None}])
-def test_a_cursor_of_another_type_is_refused_by_name(gateway: MemoryGateway, arguments: dict[str, Any]) -> None:
-    refused = call_home(gateway, **arguments)
-    assert refused["isError"] is True
-    assert next(iter(arguments)) in refused["content"][0]["text"]
+def test_a_cursor_that_is_no_text_is_refused_by_name(gateway: MemoryGateway) -> None:
+    refused = call_home(gateway, cursor=7)
+    assert (refused["isError"], "cursor" in refused["content"][0]["text"]) == (True, True)

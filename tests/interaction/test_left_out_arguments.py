@@ -202,7 +202,6 @@ def test_sealed_state_is_bound_to_arguments_without_their_nulls() -> None:
     form: JsonObject = {
         "method": "elicitation/create",
         "params": {
-            "mode": "form",
             "message": "Who?",
             "requestedSchema": {"type": "object", "properties": {"name": {"type": "string"}}},
         },

@@ -8,7 +8,7 @@ import pytest
 
 from signpost.mcp.results import LONGEST_REPEATED
 from signpost.model import JsonObject, Principal
-from signpost.surfaces.gateway.tool_specs import GATEWAY_TOOLS, INSTRUCTIONS, PAGE
+from signpost.surfaces.gateway.tool_specs import GATEWAY_TOOLS, HOME, INSTRUCTIONS, PAGE
 from signpost.workflow.engine.argument_schemas import ANY_ARGUMENTS, NO_ARGUMENTS
 from tests.support.gateway_workflows import TENANT, GatewayWorkflows
 from tests.support.imports import imported_by
@@ -124,7 +124,7 @@ class TestToolList:
 
     def test_each_tool_has_a_title_an_input_schema_and_an_output_schema(self) -> None:
         for tool in GATEWAY_TOOLS:
-            assert tool.input_schema["additionalProperties"] is False
+            assert (tool.input_schema.get("additionalProperties") is False) == (tool is not HOME)
             assert tool.output_schema is not None
             assert tool.title
 
@@ -235,6 +235,7 @@ class TestErrors:
         ("tool", "args", "says"),
         [
             ("gateway.home", {"cursor": 2}, "cursor"),
+            ("gateway.search", {"page": 2}, "page"),
             ("gateway.search", {"query": 7}, "query"),
             ("gateway.search", {"limit": "all"}, "limit"),
             ("gateway.search", {"kind": "skill"}, "kind"),

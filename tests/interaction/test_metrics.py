@@ -24,6 +24,7 @@ from signpost.contract import BreakerState, Executor, HostedFunction, OpenBreake
 from signpost.errors import Unavailable
 from signpost.metrics.gauges import GAUGES
 from signpost.model import CatalogueItem
+from signpost.surfaces.gateway.tool_specs import RUN_TOOLS
 from tests.support.catalogues import store_catalogue
 from tests.support.imports import imported_by
 from tests.support.memory_gateway import GatewayAnswer, MemoryGateway
@@ -182,7 +183,7 @@ class TestGauges:
         found = monitor.scrape()
         assert found['signpost_workflows{state="enabled"}'] == 1
         assert found['signpost_tools{endpoint="/mcp/functions"}'] == 2
-        assert found['signpost_tools{endpoint="/mcp/flat"}'] == 3
+        assert found['signpost_tools{endpoint="/mcp/flat"}'] == 3 + len(RUN_TOOLS)
         assert found["signpost_skill_documents"] == 1
 
 

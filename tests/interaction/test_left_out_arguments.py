@@ -148,7 +148,8 @@ def test_every_gateway_tool_takes_null_for_its_optional_arguments(client: Functi
 
 def test_home_ignores_arguments_that_it_does_not_know(client: FunctionToolClient) -> None:
     client.endpoint = "/mcp"
-    for sent in ({"random_string": "x"}, {"cursor": None}, {"_": {}, "query": "look"}):
+    sendings: list[JsonObject] = [{"random_string": "x"}, {"cursor": None}, {"_": {}, "query": "look"}]
+    for sent in sendings:
         answer = client.call("gateway.home", sent)
         assert (answer["isError"], "items" in answer["structuredContent"]) == (False, True)
 

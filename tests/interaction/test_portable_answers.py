@@ -136,7 +136,7 @@ def test_values_of_authors_and_runs_keep_the_names_in_them(client: PortableClien
 @pytest.mark.invariant(116)
 def test_texts_of_the_gateway_name_tools_as_they_are_listed(client: PortableClient) -> None:
     own = [tool for tool in client.list_tools() if tool["name"] in map(simplify_name, (*NAMES, "skill__fetch"))]
-    in_catalog = client.call("catalog", type="tools")["tools"] if client.path == "/mcp/flat" else []
+    in_catalog: list[Any] = client.call("catalog", type="tools")["tools"] if client.path == "/mcp/flat" else []
     own += [tool for tool in in_catalog if not tool["name"].startswith(("skill_", "workflow_review"))]
     texts = [client.initialize(), *(json.dumps(tool) for tool in own)]
     for text in texts:

@@ -26,7 +26,7 @@ def client_of(path: str, *, workflows: Any = None, hosted: Sequence[HostedFuncti
     client = FunctionToolClient(MODERN, path)
     client.host(*hosted)
     adapters = client.gateway.adapters
-    manifest = {"version": 1, "workflows": workflows or {}}
+    manifest: Any = {"version": 1, "workflows": workflows or {}}
     publish(adapters.content, adapters.values, adapters.definitions, TENANT, manifest)
     client.advance_clock(3)
     return client
@@ -49,7 +49,7 @@ def test_the_tools_that_continue_a_run_are_listed_with_what_starts_one(
 ) -> None:
     client = client_of(path, workflows=workflows, hosted=hosted)
     assert client.list_tool_names() == listed
-    catalog = client.call("catalog", {"type": "tools"})["structuredContent"]["tools"] if path == FLAT else []
+    catalog: list[Any] = client.call("catalog", {"type": "tools"})["structuredContent"]["tools"] if path == FLAT else []
     hidden = {tool["name"] for tool in catalog if tool["hidden"]}
     assert not hidden & set(listed)
     assert path == FUNCTIONS or set(RUN_NAMES) <= hidden | set(listed)

@@ -88,10 +88,11 @@ class Discovery:
         items = self.lists.startable(call.principal).items
         return build_result(self._page([found for found in items if (found.item.id, found.item.kind) > after], call))
 
-    def _position(self, cursor: Json, call: Call) -> str | None:
-        """Return the id after which the page begins, so that a publication between two pages disturbs neither."""
+    def _position(self, cursor: Json, call: Call) -> ItemKey | None:
+        """Return the id and the kind after which the page begins, so that a publication between two pages disturbs
+        neither."""
         if cursor is None:
-            return ""
+            return "", ""
         after = self._sealer.open(CURSOR, cursor, call.principal) if isinstance(cursor, str) else None
         match after:
             case [str(item_id), str(kind)]:

@@ -71,7 +71,7 @@ def test_n027_n032_the_catalog_includes_hidden_entries_and_itself(client: Functi
     assert names(found["tools"]) == sorted([*VISIBLE, *HIDDEN])
     assert {entry["name"] for entry in found["tools"] if entry["hidden"]} == {*HIDDEN}
     assert names(found["prompts"]) == ["greet"]
-    overviews = ["signpost://deployment", "signpost://workflows", "signpost://config"]
+    overviews = ["signpost://deployment", "signpost://workflows", "signpost://runs", "signpost://config"]
     assert [entry["uri"] for entry in found["resources"]] == ["iii://skills", "iii://span", *overviews]
     assert found["resource_templates"]
     hidden = [entry.get("uri") for section in SECTIONS[1:] for entry in found[section] if entry["hidden"]]

@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +19,6 @@ from signpost.mcp.dispatch import LONGEST_ANSWER
 from signpost.model import CatalogueItem, Json, JsonObject, Principal
 from signpost.policy.rules_format import to_text
 from signpost.settings import ENDPOINTS
-from signpost.surfaces.overview.overviews import Overviews, Topic
-from signpost.surfaces.overview.resources import OverviewResources
-from signpost.surfaces.overview.run_overview import RunOverview
-from signpost.wiring.endpoints import build_gateway_surface
 from tests.support.imports import imported_by
 from tests.support.manifests import publish
 from tests.support.memory_gateway import MODERN, MemoryGateway
@@ -31,7 +26,7 @@ from tests.support.memory_gateway import MODERN, MemoryGateway
 LEGACY = "2025-11-25"
 TENANT = "acme"
 NOWHERE = "signpost://nothing/here"
-WHOLE = ["signpost://deployment", "signpost://workflows", "signpost://config"]
+WHOLE = ["signpost://deployment", "signpost://workflows", "signpost://runs", "signpost://config"]
 PATTERNS = ["signpost://{topic}", "signpost://workflows/{id}", "signpost://runs/{id}", "signpost://config/{key}"]
 SECRET = "hunter2-of-the-executor"
 INPUT_SCHEMA: JsonObject = {"type": "object", "required": ["service"], "properties": {"service": {"type": "string"}}}
@@ -211,8 +206,6 @@ def test_the_links_of_a_workflow_are_accepted(reader: Reader) -> None:
 def test_a_run_is_shown_exactly_as_workflow_get_shows_it(reader: Reader) -> None:
     run = reader.start("deploy it", service="web")["workflowId"]
     assert reader.read(f"signpost://runs/{run}") == reader.call("workflow.get", workflowId=run)
-    assert reader.is_unknown("signpost://runs")
-    assert reader.complete("signpost://runs/{id}", "id") == {"values": [], "total": 0, "hasMore": False}
 
 
 @pytest.mark.invariant(117)
@@ -225,31 +218,13 @@ def test_a_run_that_the_caller_may_not_see_is_answered_as_an_unknown_uri(reader:
     assert reader.is_unknown(f"signpost://runs/{seen}", by="otto")
 
 
-class StartedRuns:
-    """Lists runs by their starters, as the test has noted them."""
-
-    def __init__(self) -> None:
-        self.by_starter: dict[str, list[JsonObject]] = {}
-
-    def list_runs(self, principal: Principal, limit: int) -> Sequence[JsonObject]:
-        return self.by_starter.get(principal.subject, [])[:limit]
-
-
-def test_with_a_lister_the_runs_of_the_caller_are_listed_and_completed() -> None:
-    reader, lister = Reader(), StartedRuns()
-    composition = reader.gateway.composition
-    runs = RunOverview(composition.workflow_services().workflows, lister)
-    topics = [Topic("runs", "Runs", "Runs that you may see.", lambda: runs, "id")]
-    overviews = OverviewResources(lambda: Overviews(topics, composition.policy.accesses))
-    surface = replace(build_gateway_surface(composition), resources=[overviews], completions=[overviews])
-    reader.gateway.serve_surface(surface)
-    assert patterns_of(reader) == ["signpost://{topic}", "signpost://runs/{id}"]
-    run = reader.start("deploy it", service="web")["workflowId"]
-    lister.by_starter["ada"] = [{"workflowId": run, "state": "ready"}]
-    assert reader.read("signpost://runs") == {"runs": [{"workflowId": run, "state": "ready"}]}
-    assert reader.read("signpost://runs", by="hugo") == {"runs": []}
-    assert reader.complete("signpost://{topic}", "topic")["values"] == ["runs"]
-    assert reader.complete("signpost://runs/{id}", "id", "wf_")["values"] == [run]
+def test_the_runs_that_the_caller_has_started_are_listed_and_completed(reader: Reader) -> None:
+    first, second = (reader.start("deploy it", service=service)["workflowId"] for service in ("web", "shop"))
+    found = reader.call("gateway.search", kind="run", mine=True)["results"]
+    assert reader.read("signpost://runs") == {"items": [result["item"] for result in found]}
+    assert {result["item"]["id"] for result in found} == {first, second}
+    assert sorted(reader.complete("signpost://runs/{id}", "id", "wf_")["values"]) == sorted([first, second])
+    assert reader.read("signpost://runs", by="hugo") == {"items": []}
     assert reader.complete("signpost://runs/{id}", "id", by="hugo")["values"] == []
 
 

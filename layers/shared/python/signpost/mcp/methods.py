@@ -1,6 +1,7 @@
 """The table of the MCP methods: in which revisions each is served, which capability it needs, and its handler."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Literal
 
 from signpost.errors import INVALID_PARAMS, RESOURCE_NOT_FOUND_LEGACY, Rejection
@@ -115,8 +116,9 @@ def _read_resource(request: McpRequest) -> JsonObject | Rejection:
     resumed = retry_state.resume(request, uri)
     if isinstance(resumed, Rejection):
         return resumed
+    call = replace(resumed.call, spell_tool=ToolNames(request.surface.tools, request.call).spell)
     for provider in request.surface.resources:
-        contents = provider.read_resource(uri, resumed.call)
+        contents = provider.read_resource(uri, call)
         if isinstance(contents, InputRequired):
             return _request_input(resumed, contents, uri)
         if isinstance(contents, Rejection):

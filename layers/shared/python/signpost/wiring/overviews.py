@@ -29,10 +29,9 @@ def build_overviews(composition: "GatewayComposition") -> Overviews:
             Topic(
                 "runs",
                 "Runs",
-                "Runs of workflows that you may see.",
+                "Runs of workflows that you have started; one run that you may see.",
                 cache(lambda: _build_run_overview(composition)),
                 "id",
-                is_listed=False,
             ),
             Topic(
                 "config",
@@ -68,8 +67,9 @@ def _build_workflow_overview(composition: "GatewayComposition") -> Overview:
 
 def _build_run_overview(composition: "GatewayComposition") -> Overview:
     from signpost.surfaces.overview.run_overview import RunOverview  # noqa: PLC0415 - as above
+    from signpost.wiring.run_lists import build_run_search  # noqa: PLC0415 - as above
 
-    return RunOverview(composition.workflow_services().workflows)
+    return RunOverview(composition.workflow_services().workflows, build_run_search(composition))
 
 
 def _build_configuration_overview(composition: "GatewayComposition") -> Overview:

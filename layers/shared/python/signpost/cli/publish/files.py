@@ -49,7 +49,7 @@ def read_folder_publication(folder: Path, rules: checking.CheckRules) -> Collect
 
 
 def _has_content(folder: Path) -> bool:
-    has_lists = any(_find_list_files(folder, name) for name in LISTS)
+    has_lists = any(find_list_files(folder, name) for name in LISTS)
     return has_lists or (folder / SKILLS).is_dir() or bool(manifests_in(folder))
 
 

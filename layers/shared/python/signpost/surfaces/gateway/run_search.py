@@ -57,6 +57,11 @@ class RunSearch:
         found = find(name, principal)
         return None if found is None else self._item(found, principal)
 
+    def list_own(self, principal: Principal, limit: int) -> Sequence[JsonObject]:
+        """Return the newest runs that the principal has started, as a search shows them."""
+        page = self._finder.list_runs(PageRequest(principal, RunFilter(), "", limit), mine=True)
+        return [self._item(run, principal) for run in page.found]
+
     def _position(self, arguments: JsonObject, principal: Principal) -> str | None:
         """Return the position behind which the page begins; None if the cursor was sealed for another list."""
         cursor = arguments.get("cursor")

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from signpost.calling.uri_templates import UriTemplate, parse_uri_template
 from signpost.mcp.messages import encode
+from signpost.mcp.tool_names import spell_links
 from signpost.model import Call, Completion, JsonObject, Resource, ResourceTemplate
 from signpost.policy.policy_items import resource_item
 from signpost.records import dataclass
@@ -40,8 +41,6 @@ class Topic:
     """Returns what the topic shows, always the same object. Lists of templates do not call it."""
     variable: str = ""
     """The variable of the template for one entry; empty if there is none."""
-    is_listed: bool = True
-    """Whether the topic can be read as a whole."""
 
     @property
     def uri(self) -> str:
@@ -67,7 +66,7 @@ class Overviews:
         return self._accesses.of(call.principal).filter(
             [
                 Resource(topic.uri, topic.name, title=topic.title, description=topic.says, mime_type=JSON)
-                for topic in self._listed_topics()
+                for topic in self._topics
             ],
             lambda resource: _item_of(resource.uri),
         )
@@ -81,7 +80,7 @@ class Overviews:
         for topic in self._topics:
             value = self._read_topic(topic, uri, call)
             if value is not None:
-                return [{"uri": uri, "mimeType": JSON, "text": encode(value)}]
+                return [{"uri": uri, "mimeType": JSON, "text": encode(spell_links(value, call.spell_tool))}]
         return None
 
     def complete(self, pattern: str, argument: str, value: str, call: Call) -> Completion | None:
@@ -97,11 +96,8 @@ class Overviews:
         ]
         return Completion(fitting, len(fitting))
 
-    def _listed_topics(self) -> Iterator[Topic]:
-        return (topic for topic in self._topics if topic.is_listed)
-
     def _templates(self) -> Iterator[ResourceTemplate]:
-        names = ", ".join(f"`{topic.name}`" for topic in self._listed_topics())
+        names = ", ".join(f"`{topic.name}`" for topic in self._topics)
         yield ResourceTemplate(
             self._whole.text,
             "overview",
@@ -111,17 +107,16 @@ class Overviews:
         )
         for topic in self._topics:
             if topic.variable:
-                whole = f" {topic.uri} shows all." if topic.is_listed else ""
                 yield ResourceTemplate(
                     topic.pattern,
                     topic.name,
                     title=topic.title,
-                    description=f"{topic.says} One by its {topic.variable}.{whole}",
+                    description=f"{topic.says} One by its {topic.variable}. {topic.uri} shows all.",
                     mime_type=JSON,
                 )
 
     def _read_topic(self, topic: Topic, uri: str, call: Call) -> JsonObject | None:
-        is_whole = uri == topic.uri and topic.is_listed
+        is_whole = uri == topic.uri
         template = self._one.get(topic.name)
         variables = None if is_whole or template is None else template.values_in(uri)
         if not (is_whole or variables) or not self._accesses.of(call.principal).admits(_item_of(uri)):
@@ -132,7 +127,7 @@ class Overviews:
     def _names_of(self, pattern: str, argument: str, call: Call) -> tuple[UriTemplate, Sequence[str]] | None:
         """Return the template of this pattern and the values of its variable; None if there is no such one."""
         if (pattern, argument) == (self._whole.text, TOPIC):
-            return self._whole, [topic.name for topic in self._listed_topics()]
+            return self._whole, [topic.name for topic in self._topics]
         for topic in self._topics:
             if topic.variable and (pattern, argument) == (topic.pattern, topic.variable):
                 return self._one[topic.name], topic.load().list_names(call)

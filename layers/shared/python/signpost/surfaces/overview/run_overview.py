@@ -14,30 +14,27 @@ MOST_RUNS = 100
 """Runs in a list, and ids that complete a template."""
 
 
-class RunLister(Protocol):
-    """Lists the runs of one principal."""
+class OwnRunLister(Protocol):
+    """Lists the runs that a principal has started."""
 
-    def list_runs(self, principal: "Principal", limit: int) -> "Sequence[JsonObject]":
-        """Return at most `limit` runs that the principal may see, newest first, each with its `workflowId` and without
-        its context."""
+    def list_own(self, principal: "Principal", limit: int) -> "Sequence[JsonObject]":
+        """Return at most `limit` runs, newest first, as `gateway.search` shows them."""
         ...
 
 
 class RunOverview:
-    """Shows one run by its id and, with a lister, the newest runs of the caller."""
+    """Shows one run by its id, and the newest runs of the caller."""
 
-    def __init__(self, workflows: "Workflows", lister: "RunLister | None" = None) -> None:
+    def __init__(self, workflows: "Workflows", runs: "OwnRunLister") -> None:
         self._workflows = workflows
-        self._lister = lister
+        self._runs = runs
 
-    def read_all(self, call: "Call") -> "JsonObject | None":
-        return None if self._lister is None else {"runs": self._lister.list_runs(call.principal, MOST_RUNS)}
+    def read_all(self, call: "Call") -> "JsonObject":
+        return {"items": self._runs.list_own(call.principal, MOST_RUNS)}
 
     def read_one(self, name: str, call: "Call") -> "JsonObject | None":
         found = self._workflows.get(name, call.principal, call.deadline)
         return None if isinstance(found, WorkflowRefusal) else build_answer(found.definition, found.step)
 
     def list_names(self, call: "Call") -> Sequence[str]:
-        if self._lister is None:
-            return ()
-        return [str(run["workflowId"]) for run in self._lister.list_runs(call.principal, MOST_RUNS)]
+        return [str(run["id"]) for run in self._runs.list_own(call.principal, MOST_RUNS)]

@@ -260,7 +260,7 @@ def test_rules_about_uris_hold_for_overviews() -> None:
     run = reader.start("deploy it", service="web")["workflowId"]
     for uri in ("signpost://config", "signpost://config/tool_timeout_ms", f"signpost://runs/{run}"):
         assert reader.is_unknown(uri), uri
-    assert reader.complete("signpost://{topic}", "topic")["values"] == ["deployment", "workflows"]
+    assert reader.complete("signpost://{topic}", "topic")["values"] == ["deployment", "workflows", "runs"]
     assert reader.complete("signpost://config/{key}", "key")["values"] == []
 
 

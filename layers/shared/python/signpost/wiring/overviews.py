@@ -53,7 +53,7 @@ def _build_deployment_overview(composition: "GatewayComposition") -> Overview:
         public_url=composition.adapters.public_url,
         server=ServerDescriptions(composition.revisions),
         catalogue=composition.policy.catalogue,
-        functions=composition.policy.functions,
+        callable_skills=composition.callable_skills(),
         skills=composition.documents.skills,
         prompts=composition.documents.prompts,
     )

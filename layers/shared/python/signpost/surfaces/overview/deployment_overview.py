@@ -8,10 +8,9 @@ from signpost.content.api.functions import addressable_skills
 from signpost.mcp.revisions import LEGACY_VERSIONS, MODERN_VERSIONS
 from signpost.model import Call, Json, JsonObject
 from signpost.surfaces.documents import caller_of
-from signpost.surfaces.function_calls import is_tool
 
 if TYPE_CHECKING:
-    from signpost.calling.function_access import FunctionAccess
+    from signpost.catalogue.callable_skills import CallableSkills
     from signpost.content.documents import Skills
     from signpost.content.prompts import Prompts
     from signpost.mcp.server_description import ServerDescriptions
@@ -31,14 +30,14 @@ class DeploymentOverview:
         public_url: str,
         server: "ServerDescriptions",
         catalogue: CatalogueAccess,
-        functions: "FunctionAccess",
+        callable_skills: "CallableSkills",
         skills: "Skills",
         prompts: "Prompts",
     ) -> None:
         self._public_url = public_url
         self._server = server
         self._catalogue = catalogue
-        self._functions = functions
+        self._callable_skills = callable_skills
         self._skills = skills
         self._prompts = prompts
 
@@ -65,12 +64,10 @@ class DeploymentOverview:
     def _count(self, call: Call) -> Json:
         """Count what lists show to the caller."""
         items, caller = self._catalogue.load(call.principal).items, caller_of(call)
-        functions = self._functions.allowed_functions(call.principal)
-        tools = [hosted for hosted in functions.functions if is_tool(hosted, functions.settings)]
         return {
             "documents": len(addressable_skills(self._skills.list_readable(caller))),
             "prompts": len(self._prompts.list_readable(caller)),
             "workflows": sum(item.kind == "workflow" for item in items),
             "capabilities": sum(item.kind == "capability" for item in items),
-            "skills": sum(not hosted.hidden for hosted in tools),
+            "skills": len(self._callable_skills.allowed(call.principal).listed),
         }

@@ -70,6 +70,7 @@ def signpost(world: ScheduledGateway, monkeypatch: pytest.MonkeyPatch, capsys: p
     monkeypatch.setattr(remote, "connect_registry", registry)
 
     def run(*arguments: str, code: int = 0) -> str:
+        capsys.readouterr()  # drop the log of the worker
         assert main(["schedules", *arguments]) == code
         captured = capsys.readouterr()
         return captured.out or captured.err
@@ -112,8 +113,9 @@ def test_a_tenant_without_schedules_is_told_so(signpost: Command) -> None:
     assert signpost("list", "--tenant", "other") == "Tenant other has published no schedules.\n"
 
 
-def test_a_schedule_is_switched_off_and_on(signpost: Command) -> None:
+def test_a_schedule_is_switched_off_and_on(world: ScheduledGateway, signpost: Command) -> None:
     assert "often is switched off" in signpost("disable", "often")
+    world.clock.advance(3)  # the lists of the reader lag by two seconds
     assert ["often", "report", "every 90 minutes", "switched off", "-", "-"] in columns(
         signpost("list", "--tenant", TENANT)
     )

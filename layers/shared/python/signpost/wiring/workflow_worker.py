@@ -83,20 +83,10 @@ def _build_services(
     revisions = RevisionView(rows=DynamoRevisionRows(dynamodb, table), clock=clock)
     catalogue = CatalogueView(revisions=revisions, texts=values)
     definitions = DynamoDefinitionTexts(dynamodb, table, values)
-    calls, ids = _build_call_services(settings, clients, clock, telemetry), RandomIds()
+    calls = _build_call_services(settings, clients, clock, telemetry)
     policies = TenantPolicies(catalogue=catalogue, texts=definitions, notice=telemetry.log_denial)
-    adapters = workflows.WorkflowAdapters(
-        instances=workflows.build_instance_store(dynamodb, settings.workflows_table, values),
-        clock=clock,
-        ids=ids,
-        pause=workflows.build_pause(),
-        alarm=alarm,
-        lease_margin=settings.lease_margin,
-        rights=CurrentRights(
-            principals=ApiKeyAuthenticator(keys=DynamoApiKeys(dynamodb, table), clock=clock),
-            policy=CurrentPolicy(catalogue=catalogue, accesses=policies, functions=calls.functions),
-        ),
-    )
+    policy = CurrentPolicy(catalogue=catalogue, accesses=policies, functions=calls.functions)
+    adapters = _build_adapters(settings, clients, clock, policy)
     functions = HostedRunFunctions(calls.functions)
     # No policy where the definitions of runs are found: `CurrentRights` decides before each attempt. A schedule or
     # a trigger starts only the workflows that policy allows its principal.
@@ -106,7 +96,7 @@ def _build_services(
             workflows.build_definitions(
                 catalogue, CatalogueAccess(catalogue=catalogue, accesses=accesses), functions, definitions
             ),
-            lambda service: {**workflows.build_step_executors(calls, service, clock, ids), **step_executors},
+            lambda service: {**workflows.build_step_executors(calls, service, clock, adapters.ids), **step_executors},
         )
         for accesses in (UnrestrictedAccess(), policies)
     )
@@ -117,6 +107,24 @@ def _build_services(
         offered.workflows,
     )
     return _WorkerServices(services.waker, own_starts)
+
+
+def _build_adapters(
+    settings: WorkflowWorkerSettings, clients: AwsClients, clock: "Clock", policy: CurrentPolicy
+) -> workflows.WorkflowAdapters:
+    dynamodb, values = clients.dynamodb, S3Values(clients.s3, settings.content_bucket)
+    return workflows.WorkflowAdapters(
+        instances=workflows.build_instance_store(dynamodb, settings.workflows_table, values),
+        clock=clock,
+        ids=RandomIds(),
+        pause=workflows.build_pause(),
+        alarm=alarm,
+        lease_margin=settings.lease_margin,
+        rights=CurrentRights(
+            principals=ApiKeyAuthenticator(keys=DynamoApiKeys(dynamodb, settings.registry_table), clock=clock),
+            policy=policy,
+        ),
+    )
 
 
 def _build_call_services(

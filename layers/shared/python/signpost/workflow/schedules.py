@@ -47,9 +47,9 @@ class Schedule:
     @property
     def timing(self) -> "Timing":
         # Imported on first use: a gateway that reads a catalogue with schedules computes no times.
-        from signpost.occasions.cron import parse_cron  # noqa: PLC0415
-        from signpost.occasions.timing import CronTiming, RateTiming, parse_rate  # noqa: PLC0415
-        from signpost.occasions.zones import zone_of  # noqa: PLC0415
+        from signpost.occasions.cron import parse_cron  # noqa: PLC0415 - see above
+        from signpost.occasions.timing import CronTiming, RateTiming, parse_rate  # noqa: PLC0415 - see above
+        from signpost.occasions.zones import zone_of  # noqa: PLC0415 - see above
 
         if self.cron is not None:
             return CronTiming(parse_cron(self.cron), zone_of(self.timezone))

@@ -318,19 +318,23 @@ def test_a_run_of_a_capability_has_the_title_of_the_capability() -> None:
 
 @pytest.mark.invariant(116)
 @pytest.mark.parametrize("start", [{"definitionId": "break_in"}, {"input": {"capability": "vault.read"}}])
-def test_runs_of_what_policy_denies_are_listed_for_their_starter_only(start: JsonObject) -> None:
+def test_runs_of_what_policy_denies_are_listed_for_their_starter_only(start: Mapping[str, Any]) -> None:
     world = GuestGateway(with_vault=True)
     world.log_in_as("owner", "staff")
     run = world.call("workflow.start", **start)["result"]["structuredContent"]["workflowId"]
-    listed = lambda: world.call("gateway.search", kind="run")["result"]["structuredContent"]["results"]  # noqa: E731
+
+    def list_ids() -> Sequence[str]:
+        results = world.call("gateway.search", kind="run")["result"]["structuredContent"]["results"]
+        return [result["item"]["id"] for result in results]
+
     world.log_in_as("guest")
-    assert [entry["item"]["id"] for entry in listed()] == [run]
+    assert list_ids() == [run]
     world.publish_policies({"no": {"kind": "deny", "who": ["*"], "what": ["break_in", "vault.read"]}})
     world.gateway.clock.advance(2)
-    assert listed() == []
+    assert list_ids() == []
     assert "error" in world.call("gateway.describe", id=run)["result"]["structuredContent"]
     world.log_in_as("owner", "staff")
-    assert [entry["item"]["id"] for entry in listed()] == [run]
+    assert list_ids() == [run]
 
 
 @pytest.mark.parametrize(

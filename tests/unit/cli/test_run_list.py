@@ -64,7 +64,10 @@ def test_options_and_words_narrow_the_list(
 ) -> None:
     expense, _ = start_expense_claim(operator_workflows)
     deployment = start_deployment(operator_workflows)
-    listed = lambda *options: ids_of(signpost(*RUNS, *options, "--json", *source, who="agent"))  # noqa: E731
+
+    def listed(*options: str) -> list[str]:
+        return ids_of(signpost(*RUNS, *options, "--json", *source, who="agent"))
+
     assert listed() == [deployment, expense]
     assert listed("--state", "with_finance") == [expense]
     assert listed("--definition", DEPLOY) == [deployment]

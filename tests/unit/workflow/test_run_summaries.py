@@ -1,6 +1,7 @@
 """Summaries of runs: what lists show of a run, and to which principals."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, get_args
 
@@ -20,8 +21,8 @@ from signpost.workflow.running.serialization import LONGEST_READERS
 from signpost.workflow.running.summaries import build_summary, may_decide, may_see, summary_of, summary_text
 
 NOW = 1_800_000_000.0
-CLERK = {"kind": "role", "role": "clerk"}
-SIGNER = {"kind": "permission", "permission": "sign"}
+CLERK: JsonObject = {"kind": "role", "role": "clerk"}
+SIGNER: JsonObject = {"kind": "permission", "permission": "sign"}
 STATES: JsonObject = {
     "open": {"transitions": {"ask": {"target": "asked"}, "close": {"target": "closed"}}},
     "asked": {
@@ -68,7 +69,7 @@ def make_claim(**fields: Any) -> Claim:
     return Claim("token", fields.pop("standing", "waiting"), Job("go", {}, ANN), since=NOW, until=NOW + 9, **fields)
 
 
-LEAVES = st.sampled_from([
+LEAVES: Sequence[JsonObject] = (
     CLERK,
     SIGNER,
     {"kind": "expr", "expr": "$.context.amount == 5"},
@@ -78,22 +79,29 @@ LEAVES = st.sampled_from([
     {"kind": "evidence", "requires": ["scan"]},
     {"kind": "evidence", "requires": [{"kind": "scan", "count": 9}]},
     {"kind": "unknown"},
-])  # fmt: skip
-GUARDS = st.recursive(
-    LEAVES,
-    lambda inner: st.one_of(
-        st.builds(lambda guards: {"kind": "all_of", "guards": guards}, st.lists(inner, max_size=3)),
-        st.builds(lambda guards: {"kind": "any_of", "guards": guards}, st.lists(inner, max_size=3)),
-        st.builds(lambda guard: {"kind": "not", "guard": guard}, inner),
-    ),
-    max_leaves=6,
 )
+
+
+def combine(kind: str, guards: Sequence[JsonObject]) -> JsonObject:
+    return {"kind": kind, "guards": guards}
+
+
+def negate(guard: JsonObject) -> JsonObject:
+    return {"kind": "not", "guard": guard}
+
+
+def nest(inner: st.SearchStrategy[JsonObject]) -> st.SearchStrategy[JsonObject]:
+    combined = st.builds(combine, st.sampled_from(["all_of", "any_of"]), st.lists(inner, max_size=3))
+    return combined | st.builds(negate, inner)
+
+
+GUARDS = st.recursive(st.sampled_from(LEAVES), nest, max_leaves=6)
 
 
 @pytest.mark.invariant(116)
 @pytest.mark.no_cover
 @given(st.lists(GUARDS, max_size=3), st.sets(st.sampled_from(["clerk", "sign"])))
-def test_a_list_shows_a_run_exactly_to_those_who_may_read_it(readers: list[Any], names: set[str]) -> None:
+def test_a_list_shows_a_run_exactly_to_those_who_may_read_it(readers: list[JsonObject], names: set[str]) -> None:
     reader = principal("bob", *names)
     assert may_see(summarise(INSTANCE, *readers), reader) == may_read(define(*readers), INSTANCE, reader)
 
@@ -173,9 +181,16 @@ def test_a_person_may_decide_by_a_transition_whose_guards_on_the_principal_pass(
 
 def test_a_summary_of_a_later_release_is_read_without_its_new_fields() -> None:
     summary = build_summary(define(CLERK), replace(INSTANCE, state="asked", request=REQUEST), NOW)
-    stored = {**json.loads(summary_text(summary)), "later": True}
+    stored: dict[str, Any] = {**json.loads(summary_text(summary)), "later": True}
     stored["decisions"][0]["later"] = True
     assert summary_of(json.dumps(stored)) == summary_of(summary_text(summary))
+
+
+def test_a_summary_is_read_as_it_was_written() -> None:
+    asked = replace(INSTANCE, state="asked", request=REQUEST, started_at=0.0, parent="wf_0")
+    for instance in (asked, replace(INSTANCE, version=0)):
+        summary = build_summary(define(CLERK), instance, 0.0)
+        assert summary_of(summary_text(summary)) == summary
 
 
 def test_two_issuers_have_different_lists_of_one_subject() -> None:

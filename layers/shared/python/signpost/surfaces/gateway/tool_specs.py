@@ -134,6 +134,7 @@ SEARCH = Tool(
         "that you may answer or have asked for, newest first."
     ),
     input_schema=_closed_object(
+        (),
         query={"type": "string", "description": "A few words of the task. Without words all items are found."},
         kind={"enum": [*KINDS, *RUN_KINDS], "description": "The kind of items to find."},
         limit={"type": "integer", "minimum": 0, "default": 10, "description": f"Number of results; at most {PAGE}."},

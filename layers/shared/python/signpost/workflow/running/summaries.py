@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import MISSING, asdict, fields
 from typing import Any
 
 from signpost.model import PROXY_WORKFLOW, Json, JsonObject, Principal
@@ -23,6 +23,8 @@ LONGEST_TITLE = 200
 MOST_DECISIONS = 20
 """Transitions in a summary that answer an approval request."""
 _ANY_PRINCIPAL = Principal("", "", "")
+_FIELDS = frozenset(field.name for field in fields(RunSummary))
+_OPTIONAL = frozenset(field.name for field in fields(RunSummary) if field.default is not MISSING)
 
 
 def build_summary(definition: Definition, instance: Instance, now: float) -> RunSummary:
@@ -87,7 +89,7 @@ def _list_decisions(definition: Definition, instance: Instance) -> Sequence[Huma
         return ()
     state = definition.states[instance.state]
     answers = [transition for transition in state.transitions.values() if transition.actor == "human"]
-    return [HumanDecision(answer.name, _reduce_decision(answer, instance)) for answer in answers[:MOST_DECISIONS]]
+    return tuple(HumanDecision(answer.name, _reduce_decision(answer, instance)) for answer in answers[:MOST_DECISIONS])
 
 
 def _reduce_decision(transition: Transition, instance: Instance) -> Json:
@@ -120,14 +122,13 @@ def _passes_all(guards: Json, principal: Principal) -> bool:
 
 def summary_text(summary: RunSummary) -> str:
     """Write a summary without the fields that most runs do not have."""
-    fields = {name: value for name, value in asdict(summary).items() if value not in (None, "", False, (), [])}
-    return text_of(fields)
+    return text_of({name: value for name, value in asdict(summary).items() if value or name not in _OPTIONAL})
 
 
 def summary_of(text: str) -> RunSummary:
-    fields: dict[str, Any] = json.loads(text)
-    decisions: Sequence[JsonObject] = fields.pop("decisions", ())
-    known = {name: value for name, value in fields.items() if name in RunSummary.__slots__}
+    stored: dict[str, Any] = json.loads(text)
+    decisions: Sequence[JsonObject] = stored.pop("decisions", ())
+    known = {name: value for name, value in stored.items() if name in _FIELDS}
     return RunSummary(
         **known, decisions=tuple(HumanDecision(str(one["transition"]), one.get("guards")) for one in decisions)
     )

@@ -31,8 +31,8 @@ async def find_read_and_start(url: str, credential: str, mode: str) -> Any:
         found = (await call("gateway.search", {"query": "How much does a tree cost?", "kind": "capability"}))["results"]
         described = await call("gateway.describe", {"id": found[0]["item"]["id"]})
         start, read, fetch = described["links"]
-        document = await client.read_resource(read["args"]["uri"])
-        fetched = await client.call_tool(fetch["method"], fetch["args"])
+        document: Any = await client.read_resource(read["args"]["uri"])
+        fetched: Any = await client.call_tool(fetch["method"], fetch["args"])
         ready = await call(start["method"], start["args"])
         args = start["args"]
         done = await call(start["method"], {**args, "input": {**args["input"], "tree": "oak"}})

@@ -48,7 +48,7 @@ async def use_official_client(url: str, key: str, mode: str) -> dict[str, Any]:
             "config": "signpost://config",
             "deployment": "signpost://deployment",
         }
-        read = {name: (await client.read_resource(uri)).contents[0] for name, uri in uris.items()}
+        read: Any = {name: (await client.read_resource(uri)).contents[0] for name, uri in uris.items()}
         assert {content.mime_type for content in read.values()} == {"application/json"}
         return {
             "templates": [template for template in templates if template.startswith("signpost://")],

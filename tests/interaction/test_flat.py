@@ -277,8 +277,9 @@ class TestToolkits:
     def test_s17_a_strict_function_refuses_undeclared_fields_by_name(self) -> None:
         served = ServedToolkits(yard_toolkit(), endpoint=FLAT)
         assert read_text(served.call("skill:spell", word="ab")) == "a b"
-        for arguments, name in (({"input": "ab"}, "input"), ({"wrod": "ab"}, "wrod"), ({"config": {}}, "config")):
-            refused = served.call("skill:spell", **arguments)
+        strays: Any = {"input": "ab", "wrod": "ab", "config": {}}
+        for name, value in strays.items():
+            refused = served.call("skill:spell", **{name: value})
             assert (refused["isError"], f"'{name}' was unexpected" in read_text(refused)) == (True, True)
 
 

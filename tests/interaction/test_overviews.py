@@ -197,7 +197,8 @@ def test_a_workflow_is_shown_with_input_states_and_moves_and_without_its_executo
 
 def test_the_links_of_a_workflow_are_accepted(reader: Reader) -> None:
     start, explain = reader.read("signpost://workflows/deploy%20it")["links"]
-    started = reader.call(start["method"], **{**start["args"], "input": {"service": "web"}})
+    args: Any = {**start["args"], "input": {"service": "web"}}
+    started = reader.call(start["method"], **args)
     assert started["state"] == "ready"
     assert reader.call(explain["method"], **explain["args"])["definitionId"] == "deploy it"
 

@@ -102,10 +102,11 @@ def test_two_workers_at_the_same_time_start_one_run() -> None:
     record = {"messageId": "m", "receiptHandle": "r", "body": WakeMessage(TENANT, SCHEDULES).text}
     record |= {"attributes": {"ApproximateReceiveCount": "1"}}
     answers: list[Any] = []
-    threads = [
-        Thread(target=lambda worker=worker: answers.append(worker.handle({"Records": [record]}, 900_000, "r")))
-        for worker in workers
-    ]
+
+    def handle(number: int) -> None:
+        answers.append(workers[number].handle({"Records": [record]}, 900_000, "r"))
+
+    threads = [Thread(target=handle, args=(number,)) for number in range(2)]
     for thread in threads:
         thread.start()
     for thread in threads:

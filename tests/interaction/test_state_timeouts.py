@@ -11,6 +11,7 @@ from signpost.model import JsonObject, Principal, as_object
 from signpost.workflow.authoring.lint.check import BUILT_IN_KINDS, check_manifest
 from signpost.workflow.authoring.source_tree import build_source_node
 from signpost.workflow.definition import Definition, parse_definition
+from signpost.workflow.executor_kinds import ExecutorKinds
 from signpost.workflow.instance import find_deadline
 from signpost.workflow.pictures.model import build_picture, render_mermaid, trail_of
 from tests.support.memory_workflows import TENANT, MemoryWorkflows, check_verified
@@ -142,7 +143,12 @@ def test_the_target_is_entered_like_any_state() -> None:
 
 def lint(fields: JsonObject) -> list[str]:
     manifest = build_source_node({"version": 1, "workflows": {"demo": fields}})
-    return [problem.message for problem in check_manifest(manifest, BUILT_IN_KINDS, lambda _done, _total: None)]
+    return [
+        problem.message
+        for problem in check_manifest(
+            manifest, ExecutorKinds(BUILT_IN_KINDS, BUILT_IN_KINDS), lambda _done, _total: None
+        )
+    ]
 
 
 def test_check_knows_the_timeouts_of_states() -> None:

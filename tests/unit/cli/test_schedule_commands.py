@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from signpost.adapters.memory.run_lists import MemoryRunLists
 from signpost.cli import main, remote, stack
 from signpost.cli.failure import CommandFailed
 from signpost.cli.publish.upload import RegistryCall
@@ -49,6 +50,7 @@ def signpost(world: ScheduledGateway, monkeypatch: pytest.MonkeyPatch, capsys: p
         yield WorkflowReader(
             instances=world.instances,
             records=world.instances,
+            run_lists=MemoryRunLists(world.instances),
             definitions=adapters.definitions,
             timetables=world.timetables,
             catalogue=world.gateway.composition.catalogue,

@@ -42,7 +42,8 @@ def test_a_title_that_is_no_name_of_a_tool_is_refused_with_what_to_do(case: str)
 
 @pytest.mark.invariant(120)
 def test_an_id_that_is_too_long_needs_a_title() -> None:
-    (message,) = compile_definitions(manifest_with(None, name=LONG))  # pyright: ignore[reportGeneralTypeIssues] - it has a fault
+    refused: Any = compile_definitions(manifest_with(None, name=LONG))
+    (message,) = refused
     assert f"write a `title` of at most {LONGEST_TITLE} characters" in message
     assert hasattr(compile_definitions(manifest_with("News", name=LONG)), "items")
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 from signpost.model import Json, JsonObject, Principal, as_object
@@ -112,16 +113,20 @@ def find_input_problem(schema: JsonObject, start_input: JsonObject) -> str | Non
 
     The invocation or command that asks has a time limit of its own.
     """
-    from contextlib import nullcontext  # noqa: PLC0415 - only publications need these
+    from signpost.schema.validation import Validators  # noqa: PLC0415 - only publications need these
+    from signpost.workflow.engine.admission import complete_fields  # noqa: PLC0415 - as above
 
-    from signpost.schema.validation import Validators  # noqa: PLC0415 - as above
-    from signpost.workflow.engine.admission import fill_object_defaults  # noqa: PLC0415 - as above
-
-    violation = Validators(lambda _: nullcontext()).find_violation(schema, fill_object_defaults(schema, start_input))
+    validators = Validators(_set_no_alarm)
+    violation = validators.find_violation(schema, complete_fields(validators, schema, start_input))
     if violation is None:
         return None
     place = f"`input.{violation.field}`" if violation.field else "`input`"
     return f"{place} does not satisfy its input schema: {violation.message}"
+
+
+def _set_no_alarm(seconds: float) -> AbstractContextManager[None]:
+    del seconds
+    return nullcontext()
 
 
 class _ScheduleReader:

@@ -78,7 +78,7 @@ class TestHome:
     def test_home_links_to_the_lists_of_the_rest(self, client: CapabilityClient) -> None:
         client.register_prompt("brew", "Brews.")
         links = {link["rel"]: link for link in client.ask("gateway.home")["links"]}
-        assert sorted(links) == ["documents", "prompts", "resources"]
+        assert list(links) == ["documents", "prompts", "resources", "runs", "requests"]
         found = {
             rel: [result["item"]["id"] for result in client.ask(link["method"], **link["args"])["results"]]
             for rel, link in links.items()
@@ -87,6 +87,8 @@ class TestHome:
             "documents": ["yard/pricing"],
             "prompts": ["brew", "greet"],
             "resources": ["yard://gate", "yard://pages/{n}"],
+            "runs": [],
+            "requests": [],
         }
 
     def test_hidden_internal_and_unexposed_functions_are_not_listed(self) -> None:

@@ -111,7 +111,7 @@ def test_an_agent_that_lost_its_context_finds_its_run_and_goes_on(lister: RunLis
         "links": [{"rel": "self", "method": "workflow.get", "args": {"workflowId": run}}],
     }
     (link,) = entry["item"]["links"]
-    (move,) = lister.world.call(link["method"], link["args"], "agent")["links"]
+    move, _cancel = lister.world.call(link["method"], link["args"], "agent")["links"]
     assert lister.world.call(move["method"], move["args"], "agent")["terminal"] is True
     (closed,) = lister.search(mine=True, definition="ticket")["results"]
     assert closed["item"]["description"] == "In state closed, changed at 2027-01-15T08:00:03Z. It has ended."

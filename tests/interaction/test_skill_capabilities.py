@@ -64,7 +64,7 @@ class TestStart:
         refused = client.start("price", item="spade")
         assert refused["error"]["code"] == "EXECUTOR_FAILED"
         assert "There are no spades." in refused["error"]["message"]
-        assert [link["rel"] for link in refused["links"]] == ["self", "transition"]
+        assert [link["args"].get("transition") for link in refused["links"]] == [None, "price", "$cancel"]
 
     def test_a_hidden_skill_is_started_by_its_name(self) -> None:
         client = CapabilityClient(HostedFunction("yard::secret", hidden=True))
@@ -160,7 +160,8 @@ class TestChanges:
         wider: JsonObject = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
         client.host(HostedFunction("yard::price", name="price", title="Price it", input_schema=wider))
         client.advance_clock(REVALIDATION_INTERVAL)
-        (link,) = client.ask("workflow.get", workflowId=run["workflowId"])["links"]
+        link, cancel = client.ask("workflow.get", workflowId=run["workflowId"])["links"]
+        assert cancel["args"]["transition"] == "$cancel"
         assert (link["title"], link["inputSchema"]) == ("Price it", wider)
 
     def test_a_run_of_an_unloaded_skill_says_that_the_function_is_unknown(self, client: CapabilityClient) -> None:
@@ -259,4 +260,5 @@ def test_a_skill_that_policy_denies_after_its_start_is_not_run() -> None:
     refused = ask(guest, link["method"], **args)
     assert refused["error"]["code"] == "INVALID_TRANSITION"
     assert [message["call"]["function"] for message in guest.received_messages] == []
-    assert ask(guest, "workflow.get", workflowId=run["workflowId"])["links"] == []
+    (left,) = ask(guest, "workflow.get", workflowId=run["workflowId"])["links"]
+    assert left["args"]["transition"] == "$cancel"

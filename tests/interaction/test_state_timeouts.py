@@ -96,6 +96,7 @@ def test_a_caller_that_comes_too_late_is_told() -> None:
     assert [link["args"]["transition"] for link in answer["links"] if link["rel"] == "transition"] == [
         "approve",
         "ask",
+        "$cancel",
     ]
 
 

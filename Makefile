@@ -9,7 +9,9 @@ export SAM_CLI_TELEMETRY := 0
 export AWS_DEFAULT_REGION ?= us-east-1
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 SETUP := local/setup.sh
-CLIENTS := clients-mcp1 clients-agents clients-langchain
+CLIENTS := clients-mcp1 clients-agents clients-langchain clients-pydantic-ai
+SLOW_CLIENTS := clients-strands clients-semantic-kernel clients-autogen clients-crewai clients-adk clients-llama-index \
+	clients-node
 PEERS := bench-fastmcp bench-mcp-mangum bench-mcp-kernel bench-awslabs
 TEST_TOOLS := sam emulator node aws $(CLIENTS) $(PEERS)
 WORKERS ?= 4
@@ -18,7 +20,7 @@ WARM_ROUNDS ?= 5
 PYTEST := python -m pytest --quiet --numprocesses=$(WORKERS) --dist=loadfile --no-loadscope-reorder
 PYTHON_CODE := layers functions examples local tests bench
 
-.PHONY: help run up down clean-cloud env test test-fast attacks prove check format build invoke sam-local sam-local-shell acceptance scenarios bench bench-search conformance cost pictures requirements
+.PHONY: help run up down clean-cloud env test test-fast attacks clients prove check format build invoke sam-local sam-local-shell acceptance scenarios bench bench-search conformance cost pictures requirements
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 15
@@ -71,6 +73,10 @@ test-fast: ## what needs no cloud, in two minutes
 attacks: ## published attacks, each with a control without its defence; writes the scorecard (ONLY=A9)
 	@$(SETUP) dev sam emulator
 	@python -m tests.attacks $(if $(ONLY),--only "$(ONLY)")
+
+clients: ## agent frameworks drive a workflow with the blocks of docs/clients.md; writes their table (ONLY=CrewAI)
+	@$(SETUP) dev sam emulator node $(CLIENTS) $(SLOW_CLIENTS)
+	@python -m tests.frameworks $(if $(ONLY),--only "$(ONLY)")
 
 prove: ## everything exhaustive, as long as it takes; goes on where it stopped (FRESH=1 begins anew)
 	@$(SETUP) dev $(TEST_TOOLS)

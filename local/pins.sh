@@ -4,8 +4,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 compile() { uv pip compile --quiet --upgrade --universal --generate-hashes --no-header --python-version 3.13 "$@"; }
-for name in aws bootstrap clients-agents clients-langchain clients-mcp1 emulator sam; do
-    compile "requirements/$name.in" -o "requirements/$name.txt"
+for pins in requirements/{aws,bootstrap,clients-*,emulator,sam}.in; do
+    compile "$pins" -o "${pins%.in}.txt"
 done
 compile pyproject.toml -o layers/shared/requirements.txt
 # What the peers of the bench share with the layer has the layer's version, so these come after it.

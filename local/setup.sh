@@ -55,21 +55,23 @@ tool() {
     remember ".tools/$name/.stamp" "requirements/$name.txt"
 }
 
+# Installs Node packages under .tools from the pins of a folder of requirements/.
 node() {
-    local pins=(requirements/node/package.json requirements/node/package-lock.json)
-    installed .tools/node/.stamp "${pins[@]}" && return
-    say "installing the Node tools into .tools/node"
-    mkdir -p .tools/node
-    cp "${pins[@]}" .tools/node/
-    (cd .tools/node && npm ci --no-audit --no-fund --loglevel=error)
-    remember .tools/node/.stamp "${pins[@]}"
+    local name=$1
+    local pins=("requirements/$name/package.json" "requirements/$name/package-lock.json")
+    installed ".tools/$name/.stamp" "${pins[@]}" && return
+    say "installing the Node packages of requirements/$name into .tools/$name"
+    mkdir -p ".tools/$name"
+    cp "${pins[@]}" ".tools/$name/"
+    (cd ".tools/$name" && npm ci --no-audit --no-fund --loglevel=error)
+    remember ".tools/$name/.stamp" "${pins[@]}"
 }
 
 base
 for part in "$@"; do
     case $part in
         dev) dev ;;
-        node) node ;;
+        node | clients-node) node "$part" ;;
         *) tool "$part" ;;
     esac
 done

@@ -40,10 +40,13 @@ MUTANTS = Part("mutants", command=(sys.executable, "-m", "tests.mutants", "--clo
 ATTACKS = Part("attacks", command=(sys.executable, "-m", "tests.attacks"))
 """Attacks against a deployed stack. Each has to fail there, and to succeed without the defence that it meets."""
 
+CLIENTS = Part("clients", command=("make", "clients"))
+"""Agent frameworks that drive a workflow of a deployed stack."""
+
 
 def find_parts(root: Path) -> Sequence[Part]:
-    """Return the checks, a part for the quick test files of each folder, the attacks, a part for each slow file, and
-    the mutants."""
+    """Return the checks, a part for the quick test files of each folder, the attacks, the clients, a part for each
+    slow file, and the mutants."""
     quick_files: dict[str, list[str]] = {}
     slow_files: list[str] = []
     for path in sorted((root / "tests").rglob("test_*.py")):
@@ -54,8 +57,8 @@ def find_parts(root: Path) -> Sequence[Part]:
         else:
             quick_files.setdefault(folder, []).append(name)
     quick = [Part(f"tests/{folder}: the rest", tuple(files), is_parallel=True) for folder, files in quick_files.items()]
-    # The attacks come before the tests, one of which reads the scorecard that they write.
-    return [*CHECKS, *quick, ATTACKS, *(Part(file, (file,)) for file in slow_files), MUTANTS]
+    # The attacks and the clients come before the tests, which read the tables that they write.
+    return [*CHECKS, *quick, ATTACKS, CLIENTS, *(Part(file, (file,)) for file in slow_files), MUTANTS]
 
 
 def select_parts(parts: Iterable[Part], texts: Sequence[str]) -> Sequence[Part]:

@@ -17,6 +17,7 @@ from local.sources import digest_of_files, digest_of_pairs
 SECONDS = "tests/seconds.json"
 GENERATED_PARTS: Mapping[str, MarkedPart] = {
     PAGE: TABLE,
+    "docs/clients.md": MarkedPart("<!-- frameworks: filled by make clients -->", "<!-- /frameworks -->"),
     "docs/security.md": MarkedPart("<!-- attacks: filled by make attacks -->", "<!-- /attacks -->"),
     "docs/testing.md": MarkedPart("<!-- times -->", "<!-- /times -->"),
 }

@@ -87,8 +87,11 @@ def test_requirements_have_hashes_and_name_no_index(path: Path) -> None:
     assert all(pin.endswith("\\") for pin in pins)
 
 
-def test_the_lock_of_the_node_tools_names_no_registry() -> None:
-    assert '"resolved"' not in (PROJECT / "requirements/node/package-lock.json").read_text()
+@pytest.mark.parametrize(
+    "lock", sorted((PROJECT / "requirements").glob("*/package-lock.json")), ids=lambda lock: lock.parent.name
+)
+def test_a_lock_of_node_packages_names_no_registry(lock: Path) -> None:
+    assert '"resolved"' not in lock.read_text()
 
 
 def test_the_layers_pins_satisfy_the_projects_dependencies() -> None:

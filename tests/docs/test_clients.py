@@ -4,7 +4,6 @@ import asyncio
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,71 +14,23 @@ from mcp.client import Transport
 from mcp.client.streamable_http import streamable_http_client
 
 from local.emulator import PROJECT
-from tests.support.client_programs import NODE_MODULES, NODE_PROGRAMS, PROGRAM_TIMEOUT, build_environment, run_program
+from tests.frameworks.frameworks import FRAMEWORKS_BY_NAME
+from tests.support.client_blocks import NODE_FRAMEWORKS, PAGE, PINS, PORTABLE, ClientBlock, read_blocks, read_rows
+from tests.support.client_programs import NODE_MODULES, PROGRAM_TIMEOUT, build_environment, run_program
 from tests.support.laptop import MakeKey, Stack
 from tests.support.recording_door import RecordingDoor
 
-PAGE = (PROJECT / "docs/clients.md").read_text()
-BLOCK = re.compile(r"(?:^<!-- client: ([^\n]+) -->\n)?^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-REVISION = re.compile(r"\d{4}-\d\d-\d\d")
-PORTABLE = "?names=portable"
+PAGE_TEXT = PAGE.read_text()
 NODE_PIN = re.compile(r"(@?[\w/-]+)@(\d[\w.]*)")
-VENVS = {
-    "Python SDK 2.x": ".venv",
-    "Python SDK 1.x": ".tools/clients-mcp1",
-    "openai-agents": ".tools/clients-agents",
-    "LangChain": ".tools/clients-langchain",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Snippet:
-    client: str
-    language: str
-    code: str
-
-    def __str__(self) -> str:
-        return self.client
-
-    def pasted(self, url: str, key: str) -> str:
-        assert "http://localhost:8765/mcp" in self.code
-        assert "YOUR_KEY" in self.code
-        return self.code.replace("http://localhost:8765/mcp", url).replace("YOUR_KEY", key)
-
-    def command(self, home: Path, code: str) -> list[str | Path]:
-        """The command that runs the block, with what its client is installed from in reach."""
-        (home / "node_modules").symlink_to(NODE_MODULES)
-        if self.language == "bash":
-            return ["bash", "-euo", "pipefail", "-c", code]
-        script = home / ("client.mjs" if self.language == "js" else "client.py")
-        script.write_text(code)
-        return [NODE_PROGRAMS / "node" if self.language == "js" else self.python, script]
-
-    @property
-    def python(self) -> Path:
-        return PROJECT / VENVS[self.client] / "bin/python"
-
-    @property
-    def tool(self) -> str:
-        """The tool that every surface begins with, as this client is told of it."""
-        return "gateway_home" if PORTABLE in self.code else "gateway.home"
-
-    @property
-    def documented_revisions(self) -> set[str]:
-        return set(REVISION.findall(ROWS[self.client]["speaks"]))
-
-
-def read_rows() -> dict[str, dict[str, str]]:
-    """The rows of the page's table by client."""
-    table = [[cell.strip() for cell in line.strip("|").split("|")] for line in PAGE.split("\n") if line.startswith("|")]
-    columns, _, *body = table
-    return {row[0]: dict(zip(columns, row, strict=True)) for row in body}
-
-
+BLOCKS = read_blocks()
 ROWS = read_rows()
-SNIPPETS = [Snippet(*found) for found in BLOCK.findall(PAGE)]
-PROGRAMS = [snippet for snippet in SNIPPETS if snippet.language != "json" and snippet.client != "Claude Code"]
-CONFIGURATIONS = [snippet for snippet in SNIPPETS if snippet.language == "json"]
+PROGRAMS = [
+    block
+    for block in BLOCKS
+    if block.language != "json" and block.client != "Claude Code" and block.client not in FRAMEWORKS_BY_NAME
+]
+"""The blocks that list the tools and call one. Those of frameworks drive a workflow: tests/e2e/test_frameworks.py."""
+CONFIGURATIONS = [block for block in BLOCKS if block.language == "json"]
 
 
 @pytest.fixture
@@ -96,52 +47,65 @@ def key(product_stack: Stack, make_key: MakeKey) -> str:
 
 
 def test_every_block_names_its_client_and_every_client_has_one() -> None:
-    assert [snippet.client for snippet in SNIPPETS] == list(ROWS)
+    assert [block.client for block in BLOCKS] == list(ROWS)
 
 
-@pytest.mark.parametrize("client", VENVS)
+@pytest.mark.parametrize("client", PINS)
 def test_the_page_names_the_python_package_that_is_tested(client: str) -> None:
-    requirements = PROJECT / "requirements" / f"{Path(VENVS[client]).name.replace('.venv', 'dev')}.txt"
-    named = re.search(r"pip install (\S+==\S+)`", ROWS[client]["get it"])
+    pins = (PROJECT / "requirements" / f"{PINS[client]}.txt").read_text()
+    named = re.search(r"pip install ([^`]+)`", ROWS[client]["get it"])
     assert named
-    assert f"\n{named[1]} " in requirements.read_text()
+    packages = [re.sub(r"\[.*?\]|\"", "", package) for package in named[1].split()]
+    assert packages
+    assert [package for package in packages if f"\n{package} " not in f"\n{pins}"] == []
 
 
 def test_the_page_names_the_node_packages_that_are_tested() -> None:
-    pins = json.loads((PROJECT / "requirements/node/package.json").read_text())["devDependencies"]
-    named = set(NODE_PIN.findall(PAGE))
+    pins = [
+        json.loads((PROJECT / "requirements" / folder / "package.json").read_text())["devDependencies"]
+        for folder in ("node", "clients-node")
+    ]
+    named = set(NODE_PIN.findall(PAGE_TEXT))
     assert named
-    assert named <= set(pins.items())
+    assert named <= {pin for pinned in pins for pin in pinned.items()}
 
 
 def test_the_table_names_the_clients_with_portable_names() -> None:
-    asking = {snippet.client for snippet in SNIPPETS if PORTABLE in snippet.code}
+    asking = {block.client for block in BLOCKS if block.is_portable}
     assert asking == {client for client, row in ROWS.items() if PORTABLE in row["tool names"]}
 
 
-def assert_tools_listed_and_called(snippet: Snippet, said: str, door: RecordingDoor) -> None:
-    assert snippet.tool in said
+def test_every_environment_of_a_client_is_installed_by_the_makefile() -> None:
+    makefile = (PROJECT / "Makefile").read_text()
+    installed = set(re.findall(r"clients-[\w-]+", makefile))
+    assert installed == {pins for pins in PINS.values() if pins != "dev"} | (
+        {"clients-node"} if NODE_FRAMEWORKS else set()
+    )
+
+
+def assert_tools_listed_and_called(block: ClientBlock, said: str, door: RecordingDoor) -> None:
+    assert ("gateway_home" if block.is_portable else "gateway.home") in said
     assert re.search(r"""items[\\"']*: ?\[""", said), said
     assert {"tools/list", "tools/call"} <= door.methods
 
 
 @pytest.mark.cloud
-@pytest.mark.parametrize("snippet", PROGRAMS, ids=str)
+@pytest.mark.parametrize("block", PROGRAMS, ids=str)
 def test_a_block_lists_the_tools_and_calls_one(
-    snippet: Snippet, recording_proxy: RecordingDoor, key: str, tmp_path: Path
+    block: ClientBlock, recording_proxy: RecordingDoor, key: str, tmp_path: Path
 ) -> None:
-    said = run_program(snippet.command(tmp_path, snippet.pasted(f"{recording_proxy.url}/mcp", key)), tmp_path)
-    assert_tools_listed_and_called(snippet, said, recording_proxy)
-    assert recording_proxy.revisions == snippet.documented_revisions
+    said = run_program(block.prepare(tmp_path, block.paste(f"{recording_proxy.url}/mcp", key)), tmp_path)
+    assert_tools_listed_and_called(block, said, recording_proxy)
+    assert recording_proxy.revisions == block.documented_revisions
 
 
 @pytest.mark.cloud
 def test_the_block_for_claude_code_connects(recording_proxy: RecordingDoor, key: str, tmp_path: Path) -> None:
-    snippet = next(snippet for snippet in SNIPPETS if snippet.client == "Claude Code")
-    said = run_program(snippet.command(tmp_path, snippet.pasted(f"{recording_proxy.url}/mcp", key)), tmp_path)
+    block = next(block for block in BLOCKS if block.client == "Claude Code")
+    said = run_program(block.prepare(tmp_path, block.paste(f"{recording_proxy.url}/mcp", key)), tmp_path)
     assert "✔ Connected" in said
     assert "tools/list" in recording_proxy.methods
-    assert recording_proxy.revisions == snippet.documented_revisions
+    assert recording_proxy.revisions == block.documented_revisions
 
 
 async def ask(transport: Transport, mode: str) -> str:
@@ -164,13 +128,13 @@ async def ask_a_url(server: dict[str, Any], mode: str) -> str:
 
 @pytest.mark.cloud
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-@pytest.mark.parametrize("snippet", CONFIGURATIONS, ids=str)
+@pytest.mark.parametrize("block", CONFIGURATIONS, ids=str)
 def test_a_configuration_connects_modern_and_legacy_clients_to_the_tools(
-    snippet: Snippet, mode: str, recording_proxy: RecordingDoor, key: str, tmp_path: Path
+    block: ClientBlock, mode: str, recording_proxy: RecordingDoor, key: str, tmp_path: Path
 ) -> None:
-    configuration = json.loads(snippet.pasted(f"{recording_proxy.url}/mcp", key))
+    configuration = json.loads(block.paste(f"{recording_proxy.url}/mcp", key))
     server = configuration["mcpServers"]["signpost"]
     (tmp_path / "node_modules").symlink_to(NODE_MODULES)
     said = asyncio.run(ask_a_command(server, mode, tmp_path) if "command" in server else ask_a_url(server, mode))
-    assert_tools_listed_and_called(snippet, said, recording_proxy)
-    assert snippet.documented_revisions <= recording_proxy.revisions
+    assert_tools_listed_and_called(block, said, recording_proxy)
+    assert block.documented_revisions <= recording_proxy.revisions

@@ -5,14 +5,15 @@ from collections.abc import Iterator, Sequence
 
 from signpost.model import JsonObject, as_object
 from tests.frameworks.following_model import OfferedTool, ToolCall
-from tests.frameworks.wire_values import as_list, join_parts
+from tests.frameworks.json_lists import as_list
+from tests.frameworks.wire_values import join_parts, read_function
 
 _USAGE: JsonObject = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
 
 
 def read_tools(request: JsonObject) -> Sequence[OfferedTool]:
     functions = [as_object(as_object(tool).get("function")) for tool in as_list(request.get("tools"))]
-    return [OfferedTool(str(it.get("name")), as_object(it.get("parameters"))) for it in functions]
+    return [read_function(it) for it in functions]
 
 
 def read_results(request: JsonObject) -> Sequence[str]:

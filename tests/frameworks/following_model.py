@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from signpost.model import Json, JsonObject, as_object
 from tests.frameworks.gateway_answers import read_answer
-from tests.frameworks.wire_values import as_list
+from tests.frameworks.json_lists import as_list
+from tests.frameworks.strict_arguments import constrain
 
 HOMES = ("gateway.home", "gateway_home")
 MOST_CALLS = 20
@@ -23,6 +24,8 @@ class OfferedTool:
 
     name: str
     input_schema: JsonObject
+    is_strict: bool = False
+    """Whether the API holds the model to the schema: it can only write arguments that the schema has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +110,8 @@ def _call(tool: OfferedTool, arguments: JsonObject) -> ToolCall:
     nulls: dict[str, Json] = {
         name: None for name in required if name not in arguments and _allows_null(as_object(properties.get(name)))
     }
-    return ToolCall(tool.name, {**arguments, **nulls})
+    complete: JsonObject = {**arguments, **nulls}
+    return ToolCall(tool.name, as_object(constrain(complete, tool.input_schema)) if tool.is_strict else complete)
 
 
 def _allows_null(schema: JsonObject) -> bool:

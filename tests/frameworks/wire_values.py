@@ -1,13 +1,14 @@
 """Values that both wire forms of OpenAI's API have."""
 
-from collections.abc import Sequence
+from signpost.model import Json, JsonObject, as_object
+from tests.frameworks.following_model import OfferedTool
+from tests.frameworks.json_lists import as_list
 
-from signpost.model import Json, as_object
 
-
-def as_list(value: Json) -> Sequence[Json]:
-    """Return the value if it is a list, else an empty list."""
-    return value if isinstance(value, list) else ()
+def read_function(function: JsonObject) -> OfferedTool:
+    """Return the tool of a function in a request."""
+    schema = as_object(function.get("parameters"))
+    return OfferedTool(str(function.get("name")), schema, is_strict=function.get("strict") is True)
 
 
 def join_parts(content: Json) -> str:

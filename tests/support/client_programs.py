@@ -31,13 +31,19 @@ def build_environment(home: Path) -> Mapping[str, str]:
     }
 
 
-def run_program(command: Sequence[str | Path], home: Path, *, within: float = PROGRAM_TIMEOUT) -> str:
+def run_program(
+    command: Sequence[str | Path],
+    home: Path,
+    *,
+    within: float = PROGRAM_TIMEOUT,
+    added_environment: Mapping[str, str] | None = None,
+) -> str:
     """Run the program and return its output, stdout and stderr together. A program that takes too long is killed with
     all processes that it started."""
     with subprocess.Popen(
         command,
         cwd=home,
-        env=build_environment(home),
+        env={**build_environment(home), **(added_environment or {})},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -13,7 +13,7 @@ import pytest
 from local.affected.changes import Repository
 from local.progress import Progress
 from local.prove.page import PAGE, TABLE, format_report, format_table
-from local.prove.parts import ATTACKS, CHECKS, MUTANTS, Part, find_parts
+from local.prove.parts import ATTACKS, CHECKS, CLIENTS, MUTANTS, Part, find_parts
 from local.prove.records import Records, digest_sources
 from local.prove.run import Proof, run_part
 from local.pytest_run import Outcome
@@ -195,16 +195,17 @@ def test_slow_files_and_files_with_more_effort_are_parts_of_their_own(tmp_path: 
         (tmp_path / "tests" / name).write_text(text)
     found = find_parts(tmp_path)
     assert list(found[: len(CHECKS)]) == list(CHECKS)
-    assert found[len(CHECKS) + 1] == ATTACKS, "its scorecard is read by a slow file"
+    assert list(found[len(CHECKS) + 1 : len(CHECKS) + 3]) == [ATTACKS, CLIENTS], "slow files read their tables"
     assert found[-1] == MUTANTS
     assert [part.tests for part in found[len(CHECKS) : -1]] == [
         ("tests/unit/deep/test_b.py", "tests/unit/test_a.py"),
+        (),
         (),
         ("tests/e2e/test_c.py",),
         ("tests/unit/test_marked.py",),
         ("tests/unit/test_more.py",),
     ]
-    assert [part.folder for part in found[len(CHECKS) : -1]] == ["unit", "attacks", "e2e", "unit", "unit"]
+    assert [part.folder for part in found[len(CHECKS) : -1]] == ["unit", "attacks", "clients", "e2e", "unit", "unit"]
 
 
 def test_a_part_runs_as_a_proof(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import asyncio
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import httpx2
 from mcp import Client, StdioServerParameters, stdio_client
@@ -24,17 +24,18 @@ def converse(configuration: str, server: ModelServer, home: Path) -> str:
         command=named["command"], args=named["args"], env={**build_environment(home), **named["env"]}, cwd=home
     )
     try:
-        return asyncio.run(_converse(command, server))
+        with (home / "errors.log").open("w") as errors:
+            return asyncio.run(_converse(command, errors, server))
     except TimeoutError:
         raise
     except Exception as error:
         raise AssertionError(f"{type(error).__name__}: {error}") from error
 
 
-async def _converse(command: StdioServerParameters, server: ModelServer) -> str:
+async def _converse(command: StdioServerParameters, errors: TextIO, server: ModelServer) -> str:
     async with (
         asyncio.timeout(PROGRAM_TIMEOUT),
-        Client(stdio_client(command)) as client,
+        Client(stdio_client(command, errors)) as client,
         httpx2.AsyncClient(base_url=f"{server.url}{PATH}/") as api,
     ):
         tools = [

@@ -29,6 +29,7 @@ def test_a_framework_drives_a_workflow_to_its_end(
 ) -> None:
     done = drive_in_folder(framework, endpoint, product_stack, key, tmp_path)
     assert done.has_passed, f"{done}\n{read_output(tmp_path)}"
+    assert framework.block.documented_revisions <= set(done.revisions)
 
 
 def read_output(logs: Path) -> Mapping[str, str]:

@@ -104,7 +104,7 @@ def test_placements_and_loads_of_one_executor_follow_each_other(functions: Funct
     assert functions.directory.place(tenant, executor_of(tenant, "next"), hosted_functions("a", "b", "c")) == []
 
 
-@pytest.mark.invariant(117)
+@pytest.mark.invariant(131)
 def test_a_placement_tells_subscribers_of_each_skill_as_a_load_does(functions: FunctionPorts, tenant: str) -> None:
     mail = executor_of(tenant)
     prompt = HostedFunction("p", component=Component("prompt"))
@@ -122,7 +122,7 @@ def test_a_placement_tells_subscribers_of_each_skill_as_a_load_does(functions: F
     assert (numbers, len(set(numbers))) == (sorted(numbers), 3)
 
 
-@pytest.mark.invariant(117)
+@pytest.mark.invariant(131)
 def test_a_refused_placement_and_a_shipped_one_tell_no_tenant(functions: FunctionPorts, tenant: str) -> None:
     assert functions.directory.place(tenant, executor_of(tenant), hosted_functions("a")) == []
     told = list(functions.list_events(tenant))

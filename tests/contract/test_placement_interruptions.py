@@ -278,7 +278,7 @@ def test_a_list_read_before_a_crash_has_an_older_revision(own_client: "DynamoDBC
     assert late > early
 
 
-@pytest.mark.invariant(117)
+@pytest.mark.invariant(131)
 @pytest.mark.usefixtures("short_transactions")
 def test_an_interrupted_placement_tells_of_every_skill_once_it_is_completed(
     own_client: "DynamoDBClient", tenant: str
@@ -300,7 +300,7 @@ def test_an_interrupted_placement_tells_of_every_skill_once_it_is_completed(
     ]
 
 
-@pytest.mark.invariant(117)
+@pytest.mark.invariant(131)
 @pytest.mark.usefixtures("short_transactions")
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_the_events_of_concurrent_placements_lead_from_what_was_to_what_is(

@@ -192,7 +192,7 @@ def test_a_request_of_an_earlier_release_has_no_summary(runs: Lists) -> None:
     assert runs.ids() == []
 
 
-@pytest.mark.invariant(117)
+@pytest.mark.invariant(139)
 @pytest.mark.parametrize("engine", ENGINES[1:])
 def test_a_page_of_many_runs_is_one_query_wherever_it_begins(
     engine: str, dynamodb: Callable[[str], Any], tenant: str

@@ -135,7 +135,7 @@ def read(stack: Stack, key: str, uri: str) -> str:
     return answer.json["result"]["contents"][0]["text"]
 
 
-@pytest.mark.invariant(118)
+@pytest.mark.invariant(132)
 def test_one_command_deploys_functions_and_publishes_their_documents(
     stack: Stack, deployed: Any, administrator: str, load_listener: LoadListener, deploy: ProcessRunner, folder: Path
 ) -> None:
@@ -167,7 +167,7 @@ def _wait_for_events(load_listener: LoadListener, expected: list[tuple[str, str]
     wait_for(f"{expected}", lambda: load_listener.read_events(TENANT), lambda found: found == events)
 
 
-@pytest.mark.invariant(116)
+@pytest.mark.invariant(130)
 def test_a_deployed_function_registers_a_document_that_clients_read(
     laptop: Laptop, stack: Stack, administrator: str
 ) -> None:
@@ -189,7 +189,7 @@ def test_a_deployed_function_registers_a_document_that_clients_read(
     assert "An oak costs 40." in read(stack, reader, f"iii://notes/{name}")
 
 
-@pytest.mark.invariant(118)
+@pytest.mark.invariant(132)
 def test_a_folder_with_invalid_content_is_not_deployed(
     stack: Stack, laptop: Laptop, deploy: ProcessRunner, tmp_path: Path
 ) -> None:

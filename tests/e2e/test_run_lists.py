@@ -127,7 +127,7 @@ def write_many_runs(tenant: LeaveTenant) -> None:
             unwritten = client.batch_write_item(RequestItems=unwritten)["UnprocessedItems"]
 
 
-@pytest.mark.invariant(117)
+@pytest.mark.invariant(139)
 def test_a_page_of_many_runs_costs_one_query(laptop: Laptop, product_stack: Stack, tenant: LeaveTenant) -> None:
     write_many_runs(tenant)
     agent = laptop.make_key(product_stack, tenant.name)
@@ -154,7 +154,7 @@ def test_a_page_of_many_runs_costs_one_query(laptop: Laptop, product_stack: Stac
         assert (len(approvals), calls) == (1, ONE_QUERY)
 
 
-@pytest.mark.invariant(118)
+@pytest.mark.invariant(140)
 def test_one_principal_starts_a_run_and_another_finds_its_request_and_decides(tenant: LeaveTenant) -> None:
     agent = tenant.laptop.make_key(tenant.stack, tenant.name)
     run = tenant.ask(agent)

@@ -118,7 +118,7 @@ def count_minutes(began: float, ended: float) -> int:
     return int(ended // 60) - int(began // 60)
 
 
-@pytest.mark.invariant(117)
+@pytest.mark.invariant(135)
 def test_a_schedule_starts_one_run_however_often_it_is_fired(scheduled_tenant: ScheduledTenant) -> None:
     began = time.time()
     listed = wait_for(
@@ -146,7 +146,7 @@ def test_a_schedule_starts_one_run_however_often_it_is_fired(scheduled_tenant: S
     assert "switched off" in scheduled_tenant.run_command("schedules", "list", "--tenant", scheduled_tenant.tenant)
 
 
-@pytest.mark.invariant(119)
+@pytest.mark.invariant(137)
 def test_a_change_starts_a_workflow_once(scheduled_tenant: ScheduledTenant, tmp_path: Path) -> None:
     folder = tmp_path / "handbook" / "skills"
     folder.mkdir(parents=True)

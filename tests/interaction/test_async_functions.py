@@ -140,7 +140,7 @@ STOPPED_APART = (*STOPPED_HERE, swallow_each_cancellation)
 STOPPED = [*((run, False) for run in STOPPED_HERE), *((run, True) for run in STOPPED_APART)]
 
 
-@pytest.mark.invariant(119)
+@pytest.mark.invariant(133)
 @pytest.mark.parametrize(("run", "isolate"), STOPPED, ids=lambda value: getattr(value, "__name__", str(value)))
 def test_an_async_function_is_stopped_at_its_deadline(run: Callable[[], object], isolate: bool) -> None:
     def late() -> float:
@@ -155,7 +155,7 @@ def test_an_async_function_is_stopped_at_its_deadline(run: Callable[[], object],
     over.set()
 
 
-@pytest.mark.invariant(119)
+@pytest.mark.invariant(133)
 def test_an_async_function_is_cancelled_at_its_deadline_and_cleans_up() -> None:
     ended: list[str] = []
 
@@ -180,7 +180,7 @@ def test_an_async_function_is_cancelled_at_its_deadline_and_cleans_up() -> None:
     assert sorted(ended) == ["beside", "cancelled", "cleaned up, beside: True"]
 
 
-@pytest.mark.invariant(119)
+@pytest.mark.invariant(133)
 def test_tasks_that_an_async_function_leaves_running_are_cancelled_before_it_answers() -> None:
     ended: list[str] = []
 

@@ -282,7 +282,7 @@ def read_all_pages(client: FunctionToolClient, **arguments: Any) -> list[Any]:
     return pages
 
 
-@pytest.mark.invariant(119)
+@pytest.mark.invariant(122)
 def test_a_long_catalog_comes_in_pages_that_fit_into_an_answer() -> None:
     client = make_client(MODERN)
     stored = store_documents(client, DOCUMENTS)

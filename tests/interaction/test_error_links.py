@@ -104,13 +104,13 @@ def check_links(make_error: Callable[[Client], Any]) -> None:
         assert "error" not in followed, (link, followed["error"])
 
 
-@pytest.mark.invariant(117)
+@pytest.mark.invariant(120)
 @pytest.mark.parametrize("case", CALLS)
 def test_every_link_of_an_error_leads_on(case: str) -> None:
     check_links(lambda client: client.call(*CALLS[case]))
 
 
-@pytest.mark.invariant(117)
+@pytest.mark.invariant(120)
 @pytest.mark.parametrize("case", SUBMISSIONS)
 def test_every_link_of_a_refused_submission_leads_on(case: str) -> None:
     def submit(client: Client) -> Any:

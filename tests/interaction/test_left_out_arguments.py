@@ -67,7 +67,7 @@ def client(request: pytest.FixtureRequest) -> FunctionToolClient:
     return client
 
 
-@pytest.mark.invariant(118)
+@pytest.mark.invariant(121)
 @pytest.mark.parametrize(("path", "name"), [("/mcp/flat", "skill:look"), ("/mcp/functions", "yard__look")])
 def test_null_for_an_optional_argument_of_a_function_counts_as_left_out(
     client: FunctionToolClient, path: str, name: str
@@ -77,13 +77,13 @@ def test_null_for_an_optional_argument_of_a_function_counts_as_left_out(
     assert client.calls[-1]["arguments"] == KEPT
 
 
-@pytest.mark.invariant(118)
+@pytest.mark.invariant(121)
 def test_null_for_the_generic_arguments_of_a_skill_counts_as_left_out(client: FunctionToolClient) -> None:
     assert client.call("skill:look", {"id": "i", "input": None, "config": None})["isError"] is False
     assert client.calls[-1]["arguments"] == {"id": "i"}
 
 
-@pytest.mark.invariant(118)
+@pytest.mark.invariant(121)
 @pytest.mark.parametrize(("path", "name"), [("/mcp/flat", "skill:look"), ("/mcp/functions", "yard__look")])
 @pytest.mark.parametrize(("arguments", "field"), [({"id": None}, "id"), ({"id": "i", "deep": {"x": None}}, "deep.x")])
 def test_null_for_a_required_or_deeper_argument_is_refused_by_name(
@@ -94,7 +94,7 @@ def test_null_for_a_required_or_deeper_argument_is_refused_by_name(
     assert (refused["isError"], f"`{field}`" in read_text(refused), client.calls) == (True, True, [])
 
 
-@pytest.mark.invariant(118)
+@pytest.mark.invariant(121)
 def test_null_in_the_input_of_a_workflow_and_in_arguments_counts_as_left_out(client: FunctionToolClient) -> None:
     for name, arguments in (
         ("workflow:review", SENT),
@@ -108,13 +108,13 @@ def test_null_in_the_input_of_a_workflow_and_in_arguments_counts_as_left_out(cli
     assert (refused["error"]["code"], "`id`" in refused["error"]["message"]) == ("INPUT_SCHEMA_VIOLATION", True)
 
 
-@pytest.mark.invariant(118)
+@pytest.mark.invariant(121)
 def test_a_capability_with_null_for_optional_arguments_runs_at_once(client: FunctionToolClient) -> None:
     done = client.call("workflow.start", {"input": {"capability": "look", **SENT}})["structuredContent"]
     assert (done["version"], client.calls[-1]["arguments"]) == (2, {**KEPT, "mode": "fast"})
 
 
-@pytest.mark.invariant(118)
+@pytest.mark.invariant(121)
 def test_a_start_that_is_repeated_without_its_nulls_is_the_same_start(client: FunctionToolClient) -> None:
     inputs = (SENT, KEPT, {**KEPT, "note": None})
     answers = [
@@ -126,7 +126,7 @@ def test_a_start_that_is_repeated_without_its_nulls_is_the_same_start(client: Fu
     assert len({answer["workflowId"] for answer in answers}) == 1
 
 
-@pytest.mark.invariant(118)
+@pytest.mark.invariant(121)
 def test_every_gateway_tool_takes_null_for_its_optional_arguments(client: FunctionToolClient) -> None:
     client.endpoint = "/mcp"
     run = client.call("workflow.start", {"definitionId": "review", "input": {"id": "i"}})["structuredContent"]
@@ -178,7 +178,7 @@ def test_other_tools_refuse_unknown_arguments_by_name(
     assert (f"Did you mean {probable}?" in text) == (probable is not None), text
 
 
-@pytest.mark.invariant(118)
+@pytest.mark.invariant(121)
 def test_null_for_an_argument_of_a_prompt_counts_as_left_out_unless_it_is_required(client: FunctionToolClient) -> None:
     functions = client.gateway.composition.documents.functions
     caller = Caller(TENANT, Principal("operator", TENANT, "t"), client.gateway.clock.now() + 20)
@@ -195,7 +195,7 @@ def test_null_for_an_argument_of_a_prompt_counts_as_left_out_unless_it_is_requir
     assert len(client.calls) == 1
 
 
-@pytest.mark.invariant(118)
+@pytest.mark.invariant(121)
 def test_sealed_state_is_bound_to_arguments_without_their_nulls() -> None:
     client = FunctionToolClient(MODERN, "/mcp/flat")
     client.host(HostedFunction("yard::look", name="look", input_schema=SCHEMA))

@@ -348,8 +348,8 @@ def test_links_and_submissions_agree_where_undeclared_arguments_are_refused(show
     assert tally.besides["refused arguments that its link does not have"] > 100
 
 
+@pytest.mark.invariant(119)
 @pytest.mark.invariant(47)
-@pytest.mark.invariant(116)
 def test_links_with_portable_names_are_sound_and_complete(show_line: ShowLine) -> None:
     tally = explore(BLOCKS + 2, portable_names=True)
     show_line(f"portable names: {tally}")

@@ -82,7 +82,7 @@ def test_the_known_ids_are_those_of_the_functions_of_the_registry() -> None:
     }
 
 
-@pytest.mark.invariant(116)
+@pytest.mark.invariant(130)
 @pytest.mark.parametrize("function", READS)
 def test_a_function_calls_the_reading_functions_that_it_declares(function: str) -> None:
     world = WorkerGateway(permissions=frozenset())
@@ -96,7 +96,7 @@ def test_a_function_calls_the_reading_functions_that_it_declares(function: str) 
     assert code_of(undeclared.call(function, READS[function])) == "undeclared_call"
 
 
-@pytest.mark.invariant(116)
+@pytest.mark.invariant(130)
 @pytest.mark.parametrize("function", [*CHANGES, *LOADS])
 @pytest.mark.parametrize(("permissions", "scope"), [(NO_PERMISSIONS, ADMIN), (frozenset({ADMIN}), "mail")])
 def test_a_function_changes_the_registry_only_if_it_and_its_caller_have_the_permission(
@@ -112,7 +112,7 @@ def test_a_function_changes_the_registry_only_if_it_and_its_caller_have_the_perm
     assert content.events == []
 
 
-@pytest.mark.invariant(116)
+@pytest.mark.invariant(130)
 @pytest.mark.parametrize("function", CHANGES)
 def test_a_function_with_the_permission_changes_the_registry(function: str) -> None:
     assert "result" in WorkerGateway().call(function, CHANGES[function])
@@ -170,7 +170,7 @@ def test_a_function_reaches_the_content_of_its_own_tenant_only() -> None:
     assert "error" in world.read("iii://notes/a")
 
 
-@pytest.mark.invariant(116)
+@pytest.mark.invariant(130)
 def test_the_registry_runs_functions_for_a_function_only_if_that_declares_them() -> None:
     """Sections and prompts would otherwise give a token more functions than it names."""
     look = HostedFunction("worker::look", readable=True, permissions=frozenset({"mail", ADMIN}))
@@ -193,7 +193,7 @@ def test_the_registry_runs_functions_for_a_function_only_if_that_declares_them()
     assert (inner["function"], inner["depth"], inner["permissions"]) == ("worker::look", 1, ["mail"])
 
 
-@pytest.mark.invariant(116)
+@pytest.mark.invariant(130)
 def test_a_function_sees_the_content_that_policy_leaves_to_its_caller() -> None:
     denied, without = GuestGateway(with_vault=True, policies=NO_VAULT), GuestGateway(with_vault=False)
     for function, payload in (
@@ -237,7 +237,7 @@ def test_a_call_of_the_registry_is_at_most_three_deep() -> None:
         assert world.gateway.handle_nested(message).get("failure", {}).get("code") == code
 
 
-@pytest.mark.invariant(116)
+@pytest.mark.invariant(130)
 def test_the_registry_function_judges_the_token_itself() -> None:
     world = WorkerGateway(calls=frozenset({"skills::list"}))
     world.start()

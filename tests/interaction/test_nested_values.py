@@ -71,21 +71,21 @@ def client() -> TreeClient:
     return TreeClient()
 
 
-@pytest.mark.invariant(116)
+@pytest.mark.invariant(128)
 def test_a_function_gets_the_values_inside_of_lists_and_objects(client: TreeClient) -> None:
     client.publish(workflows={"search": search()})
     assert client.go(client.start("search", tag="big"), tree="oak")["state"] == "b"
     assert client.received == RESOLVED
 
 
-@pytest.mark.invariant(116)
+@pytest.mark.invariant(128)
 def test_a_definition_of_an_earlier_release_sends_what_it_always_sent(client: TreeClient) -> None:
     client.publish_as_earlier_releases_did(search=search())
     client.go(client.start("search", tag="big"), tree="oak")
     assert client.received == {**ARGUMENTS, "query": {"path": "$.store.book"}}
 
 
-@pytest.mark.invariant(116)
+@pytest.mark.invariant(128)
 def test_a_run_keeps_its_definition_when_a_later_release_publishes_it_again(client: TreeClient) -> None:
     client.publish_as_earlier_releases_did(search=search())
     run = client.start("search", tag="big")

@@ -203,13 +203,13 @@ def test_the_links_of_a_workflow_are_accepted(reader: Reader) -> None:
     assert reader.call(explain["method"], **explain["args"])["definitionId"] == "deploy it"
 
 
-@pytest.mark.invariant(117)
+@pytest.mark.invariant(126)
 def test_a_run_is_shown_exactly_as_workflow_get_shows_it(reader: Reader) -> None:
     run = reader.start("deploy it", service="web")["workflowId"]
     assert reader.read(f"signpost://runs/{run}") == reader.call("workflow.get", workflowId=run)
 
 
-@pytest.mark.invariant(117)
+@pytest.mark.invariant(126)
 def test_a_run_that_the_caller_may_not_see_is_answered_as_an_unknown_uri(reader: Reader) -> None:
     hidden = reader.start("personal", by="hugo")["workflowId"]
     assert reader.read(f"signpost://runs/{hidden}", by="hugo")["state"] == "open"
@@ -242,7 +242,7 @@ def test_a_disabled_workflow_is_shown_to_administrators_only(reader: Reader) -> 
     ]
 
 
-@pytest.mark.invariant(117)
+@pytest.mark.invariant(126)
 @pytest.mark.parametrize(
     "what", ["workflow:deploy it", "deploy it", "workflow:Deploy", "signpost://workflows/deploy it", "signpost://*"]
 )
@@ -254,7 +254,7 @@ def test_a_workflow_that_policy_denies_is_answered_as_an_unknown_uri(what: str) 
     assert "deploy it" not in reader.complete("signpost://workflows/{id}", "id")["values"]
 
 
-@pytest.mark.invariant(117)
+@pytest.mark.invariant(126)
 def test_rules_about_uris_hold_for_overviews() -> None:
     reader = Reader(no={"kind": "mcp_restriction", "what": ["signpost://config*", "signpost://runs/*"]})
     assert patterns_of(reader) == ["signpost://{topic}", "signpost://workflows/{id}"]
@@ -307,7 +307,7 @@ def test_the_configuration_has_values_defaults_and_limits(reader: Reader) -> Non
     assert reader.complete("signpost://config/{key}", "key", "tool_")["values"] == ["tool_timeout_ms"]
 
 
-@pytest.mark.invariant(118)
+@pytest.mark.invariant(127)
 def test_a_setting_is_shown_only_if_the_list_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     key = runtime_settings.TextSetting("", "a text", runtime_settings.TEXTS["hidden_prefixes"].pattern, 99, "a key")
     monkeypatch.setattr(runtime_settings, "SETTINGS", {**runtime_settings.SETTINGS, "search_key": key})
@@ -319,7 +319,7 @@ def test_a_setting_is_shown_only_if_the_list_names_it(monkeypatch: pytest.Monkey
             assert reader.is_unknown(f"signpost://config/{name}", by=by)
 
 
-@pytest.mark.invariant(118)
+@pytest.mark.invariant(127)
 def test_prefixes_of_hidden_functions_are_shown_to_administrators_only(reader: Reader) -> None:
     assert "internal::" not in json.dumps(reader.read("signpost://config"))
     assert reader.is_unknown("signpost://config/hidden_prefixes")

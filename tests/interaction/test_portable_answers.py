@@ -89,7 +89,7 @@ def client(request: pytest.FixtureRequest) -> PortableClient:
     return PortableClient(request.param)
 
 
-@pytest.mark.invariant(116)
+@pytest.mark.invariant(119)
 def test_links_of_every_answer_name_listed_tools(client: PortableClient) -> None:
     started = client.call("workflow_start", definitionId="review")
     run: Any = {"workflowId": started["workflowId"]}
@@ -115,7 +115,7 @@ def test_links_of_every_answer_name_listed_tools(client: PortableClient) -> None
             assert client.request("tools/call", name=link["method"], arguments=link["args"]).status == 200
 
 
-@pytest.mark.invariant(116)
+@pytest.mark.invariant(119)
 def test_values_of_authors_and_runs_keep_the_names_in_them(client: PortableClient) -> None:
     started = client.call("workflow_start", definitionId="review")
     assert started["context"] == MANIFEST["workflows"]["review"]["initialContext"]
@@ -133,7 +133,7 @@ def test_values_of_authors_and_runs_keep_the_names_in_them(client: PortableClien
     assert (described["id"], described["title"], described["description"]) == ("workflow.get", TRICKY, TRICKY)
 
 
-@pytest.mark.invariant(116)
+@pytest.mark.invariant(119)
 def test_texts_of_the_gateway_name_tools_as_they_are_listed(client: PortableClient) -> None:
     own = [tool for tool in client.list_tools() if tool["name"] in map(simplify_name, (*NAMES, "skill__fetch"))]
     in_catalog: list[Any] = client.call("catalog", type="tools")["tools"] if client.path == "/mcp/flat" else []
@@ -153,7 +153,7 @@ def test_texts_of_the_gateway_name_tools_as_they_are_listed(client: PortableClie
         assert [name for name in NAMES if name in answer["error"]["message"]] == []
 
 
-@pytest.mark.invariant(116)
+@pytest.mark.invariant(119)
 def test_a_repeated_token_is_refused_with_a_link_to_its_run(client: PortableClient) -> None:
     started = client.call("workflow_start", definitionId="review", clientToken="t")
     refused = client.call("workflow_start", definitionId="review", clientToken="t", input={"other": 1})
@@ -166,7 +166,7 @@ def test_a_repeated_token_is_refused_with_a_link_to_its_run(client: PortableClie
     )
 
 
-@pytest.mark.invariant(116)
+@pytest.mark.invariant(119)
 @pytest.mark.parametrize(("path", "name"), [("/mcp/flat", "skill_patient"), ("/mcp/functions", "yard__patient")])
 def test_a_long_call_names_the_tool_that_reads_its_run_as_listed(path: str, name: str) -> None:
     client = PortableClient(path)
@@ -177,13 +177,13 @@ def test_a_long_call_names_the_tool_that_reads_its_run_as_listed(path: str, name
     assert {"workflow_get", "workflow_submit"} <= {tool["name"] for tool in client.list_tools()}
 
 
-@pytest.mark.invariant(116)
+@pytest.mark.invariant(119)
 def test_instructions_of_the_flat_endpoint_name_prefixes_as_they_are_listed() -> None:
     text = PortableClient("/mcp/flat").initialize()
     assert ("`skill_<name>`" in text, "`workflow_<title>`" in text, "skill:" in text) == (True, True, False)
 
 
-@pytest.mark.invariant(116)
+@pytest.mark.invariant(119)
 def test_a_tool_that_shares_its_portable_name_is_linked_by_the_name_that_is_listed() -> None:
     client = PortableClient("/mcp/flat")
     get: Any = {"workflows": {"get": {**MANIFEST["workflows"]["review"], "title": "get"}}, "version": 1}
@@ -198,7 +198,7 @@ def test_a_tool_that_shares_its_portable_name_is_linked_by_the_name_that_is_list
     assert refused["links"][0]["method"] == spelled["workflow.get"]
 
 
-@pytest.mark.invariant(116)
+@pytest.mark.invariant(119)
 def test_the_parameter_of_the_deployment_does_the_same_without_a_query() -> None:
     client = PortableClient("/mcp", by_setting=True)
     assert [tool["name"] for tool in client.list_tools()] == [simplify_name(name) for name in NAMES]
@@ -207,7 +207,7 @@ def test_the_parameter_of_the_deployment_does_the_same_without_a_query() -> None
     assert "workflow_submit" in client.initialize()
 
 
-@pytest.mark.invariant(116)
+@pytest.mark.invariant(119)
 def test_links_to_methods_of_the_protocol_keep_them() -> None:
     from signpost.mcp.tool_names import spell_links  # noqa: PLC0415 - beside the gateway's own answers
 

@@ -115,7 +115,7 @@ UNHOSTED_CASES: Mapping[str, tuple[Mapping[str, Any], str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.invariant(117)
+@pytest.mark.invariant(129)
 @pytest.mark.parametrize(("parts", "line"), UNHOSTED_CASES.values(), ids=UNHOSTED_CASES)
 @pytest.mark.parametrize("is_preview", [True, False], ids=["dry run", "publication"])
 def test_a_function_that_no_executor_hosts_is_named(
@@ -132,7 +132,7 @@ def test_a_function_that_was_deployed_just_before_the_publication_is_found(stage
     assert stage.publish(prompts=[PROMPT]) == []
 
 
-@pytest.mark.invariant(117)
+@pytest.mark.invariant(129)
 @pytest.mark.parametrize(("parts", "line"), UNHOSTED_CASES.values(), ids=UNHOSTED_CASES)
 def test_a_strict_publication_of_an_unhosted_function_is_refused(
     stage: ReferenceStage, parts: Mapping[str, Any], line: str
@@ -145,7 +145,7 @@ def test_a_strict_publication_of_an_unhosted_function_is_refused(
     assert line
 
 
-@pytest.mark.invariant(117)
+@pytest.mark.invariant(129)
 @pytest.mark.parametrize("kind", ["rest", "mcp", "cli"])
 def test_kinds_of_executors_that_nothing_runs_are_named(stage: ReferenceStage, kind: str) -> None:
     idle: JsonObject = {"kind": kind, "connection": "hub"}
@@ -242,7 +242,7 @@ def test_a_rule_about_a_workflow_of_the_same_publication_is_not_named(stage: Ref
     assert stage.publish(**parts, policies=rules(what=["workflow:Buy it", "workflow:buy"])) == []
 
 
-@pytest.mark.invariant(117)
+@pytest.mark.invariant(129)
 @pytest.mark.parametrize("name", ["skill:price", "shop::price", "shop__price", "skill:*"])
 def test_a_capability_in_front_of_a_denied_function_is_named(stage: ReferenceStage, name: str) -> None:
     stage.publish(policies=rules(what=[name]))

@@ -89,7 +89,7 @@ def lister() -> RunLister:
     return RunLister()
 
 
-@pytest.mark.invariant(118)
+@pytest.mark.invariant(140)
 def test_an_agent_that_lost_its_context_finds_its_run_and_goes_on(lister: RunLister) -> None:
     lister.start("expense")
     run = lister.start("ticket")
@@ -118,7 +118,7 @@ def test_an_agent_that_lost_its_context_finds_its_run_and_goes_on(lister: RunLis
     assert closed["item"]["terminal"] is True
 
 
-@pytest.mark.invariant(118)
+@pytest.mark.invariant(140)
 def test_a_second_person_finds_the_request_that_waits_for_them_and_decides(lister: RunLister) -> None:
     run = lister.start_request()
     assert [lister.approvals(who) for who in ("agent", "fay")] == [[run], [run]]
@@ -184,7 +184,7 @@ def test_a_fault_is_found(lister: RunLister) -> None:
     assert "Its last step failed (CHAIN_FAILED)." in entry["item"]["description"]
 
 
-@pytest.mark.invariant(117)
+@pytest.mark.invariant(139)
 def test_pages_stay_in_order_while_runs_start_and_move(lister: RunLister) -> None:
     runs = [lister.start() for _ in range(25)]
     first = lister.search(limit=10)
@@ -248,7 +248,7 @@ READERS: Sequence[JsonObject] = (
 )
 
 
-@pytest.mark.invariant(116)
+@pytest.mark.invariant(138)
 @pytest.mark.parametrize("reader", READERS, ids=("role", "input", "context", "evidence", "unknown"))
 def test_lists_show_exactly_the_runs_that_get_shows(lister: RunLister, reader: JsonObject) -> None:
     opened: JsonObject = {
@@ -269,7 +269,7 @@ def test_lists_show_exactly_the_runs_that_get_shows(lister: RunLister, reader: J
             assert ("error" in described) == (run not in visible)
 
 
-@pytest.mark.invariant(116)
+@pytest.mark.invariant(138)
 def test_a_value_that_opens_a_run_to_others_opens_its_entry_with_the_same_step(lister: RunLister) -> None:
     moves: JsonObject = {"set": {"target": "open", "output": {"open": "$.arguments.open"}, "inputSchema": {}}}
     readers = [{"kind": "any_of", "guards": [FINANCE, {"kind": "expr", "expr": "$.context.open == true"}]}]
@@ -284,7 +284,7 @@ def test_a_value_that_opens_a_run_to_others_opens_its_entry_with_the_same_step(l
         assert lister.ids("fay") == [run]
 
 
-@pytest.mark.invariant(116)
+@pytest.mark.invariant(138)
 def test_the_request_of_a_hidden_run_is_not_listed(lister: RunLister) -> None:
     lister.world.publish("expense", {**EXPENSE, "readers": [{"kind": "role", "role": "chief"}]})
     instances = lister.world.instances
@@ -294,7 +294,7 @@ def test_the_request_of_a_hidden_run_is_not_listed(lister: RunLister) -> None:
     assert [lister.ids(who, kind=kind) for who in CALLERS for kind in ("run", "approval")] == [[]] * 10
 
 
-@pytest.mark.invariant(116)
+@pytest.mark.invariant(138)
 def test_long_calls_are_listed_for_their_caller_only(lister: RunLister) -> None:
     run = lister.world.start_long_call("yard::build", "agent")
     (entry,) = lister.search()["results"]
@@ -316,7 +316,7 @@ def test_a_run_of_a_capability_has_the_title_of_the_capability() -> None:
     assert entry["item"]["capability"] == "github.list_issues"
 
 
-@pytest.mark.invariant(116)
+@pytest.mark.invariant(138)
 @pytest.mark.parametrize("start", [{"definitionId": "break_in"}, {"input": {"capability": "vault.read"}}])
 def test_runs_of_what_policy_denies_are_listed_for_their_starter_only(start: Mapping[str, Any]) -> None:
     world = GuestGateway(with_vault=True)

@@ -32,7 +32,7 @@ def client_of(path: str, *, workflows: Any = None, hosted: Sequence[HostedFuncti
     return client
 
 
-@pytest.mark.invariant(121)
+@pytest.mark.invariant(124)
 @pytest.mark.parametrize(
     ("path", "workflows", "hosted", "listed"),
     [
@@ -55,7 +55,7 @@ def test_the_tools_that_continue_a_run_are_listed_with_what_starts_one(
     assert path == FUNCTIONS or set(RUN_NAMES) <= hidden | set(listed)
 
 
-@pytest.mark.invariant(121)
+@pytest.mark.invariant(124)
 def test_a_run_is_driven_to_its_end_by_listed_tools_alone() -> None:
     client = client_of(FLAT, workflows={"four": FOUR_STEPS})
     listed = set(client.list_tool_names())

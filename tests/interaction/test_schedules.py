@@ -57,7 +57,7 @@ def test_a_schedule_starts_its_workflow_with_its_input_and_its_principal() -> No
     assert result.occasion == (NOON + timedelta(hours=1)).timestamp()
 
 
-@pytest.mark.invariant(117)
+@pytest.mark.invariant(135)
 def test_two_sweeps_start_one_run() -> None:
     world = schedule_report()
     advance(world, hours=1)
@@ -66,7 +66,7 @@ def test_two_sweeps_start_one_run() -> None:
     assert len(world.runs) == 1
 
 
-@pytest.mark.invariant(117)
+@pytest.mark.invariant(135)
 def test_a_message_that_is_received_again_starts_no_second_run() -> None:
     world = schedule_report()
     advance(world, minutes=61)
@@ -91,7 +91,7 @@ class MeetingTimetables(MemoryTimetables):
         return loaded
 
 
-@pytest.mark.invariant(117)
+@pytest.mark.invariant(135)
 def test_two_workers_at_the_same_time_start_one_run() -> None:
     timetables = MeetingTimetables(ManualClock())
     world = ScheduledGateway(NOON, timetables)
@@ -129,7 +129,7 @@ class DyingTimetables(MemoryTimetables):
         return super().save(tenant, timetable, replacing=replacing)
 
 
-@pytest.mark.invariant(117)
+@pytest.mark.invariant(135)
 def test_a_worker_that_dies_after_the_start_is_repeated_without_a_second_run() -> None:
     timetables = DyingTimetables(ManualClock())
     world = ScheduledGateway(NOON, timetables)
@@ -146,7 +146,7 @@ def test_a_worker_that_dies_after_the_start_is_repeated_without_a_second_run() -
     assert world.result_of("hourly").workflow_id == world.runs[0].id
 
 
-@pytest.mark.invariant(117)
+@pytest.mark.invariant(135)
 def test_a_republication_between_start_and_save_starts_no_second_run() -> None:
     world = schedule_report()
     advance(world, hours=1)
@@ -162,7 +162,7 @@ def test_a_republication_between_start_and_save_starts_no_second_run() -> None:
     assert len(world.runs) == 1
 
 
-@pytest.mark.invariant(117)
+@pytest.mark.invariant(135)
 @pytest.mark.parametrize(
     ("cron", "day", "runs"),
     [
@@ -271,7 +271,7 @@ def test_an_operator_switches_a_schedule_off_and_on() -> None:
     assert "Did you mean 'hourly'?" in world.switch("hourle", enabled=True).message
 
 
-@pytest.mark.invariant(118)
+@pytest.mark.invariant(136)
 def test_a_schedule_starts_nothing_that_policy_denies_its_principal() -> None:
     world = schedule_report()
     world.publish(
@@ -322,7 +322,7 @@ GUARDED: Mapping[str, Any] = {
 }
 
 
-@pytest.mark.invariant(118)
+@pytest.mark.invariant(136)
 def test_a_schedule_has_the_rights_that_it_declares_and_its_publisher_has() -> None:
     publisher = Principal(
         "api-key:1", TENANT, "signpost:api-keys", permissions=frozenset({ADMINISTRATION, "reports.close"})

@@ -77,7 +77,7 @@ def test_a_tenant_sets_the_name_the_title_and_further_instructions(introductions
     assert instructions == f"{shipped}\n\nTools of the harbour office.\nBerths have numbers."
 
 
-@pytest.mark.invariant(116)
+@pytest.mark.invariant(125)
 def test_the_added_instructions_stand_behind_the_shipped_ones_which_nothing_replaces() -> None:
     introductions = Introductions()
     _, shipped = introductions.introduce()
@@ -90,7 +90,7 @@ def test_the_added_instructions_stand_behind_the_shipped_ones_which_nothing_repl
     assert introductions.introduce()[1] == shipped
 
 
-@pytest.mark.invariant(116)
+@pytest.mark.invariant(125)
 def test_a_setting_of_all_tenants_holds_for_tenants_that_set_nothing(introductions: Introductions) -> None:
     introductions.set(None, server_name="acme", server_title="Acme")
     introductions.set("harbour", server_title="Hafenbüro")

@@ -55,7 +55,7 @@ def state_after(world: MemoryWorkflows, run: str, seconds: float) -> str:
     return world.load_instance(run).state
 
 
-@pytest.mark.invariant(116)
+@pytest.mark.invariant(134)
 def test_a_state_that_is_not_left_in_time_goes_on_by_the_worker() -> None:
     world, run = begin(None, "ask")
     assert state_after(world, run, 59) == "review"
@@ -73,7 +73,7 @@ def test_a_state_that_is_not_left_in_time_goes_on_by_the_worker() -> None:
     check_verified(world.instances, run)
 
 
-@pytest.mark.invariant(116)
+@pytest.mark.invariant(134)
 def test_the_time_counts_from_each_entry_into_the_state() -> None:
     world, run = begin(None, "ask")
     world.clock.advance(50)
@@ -112,7 +112,7 @@ def test_an_initial_state_has_its_timeout() -> None:
     assert state_after(world, run, 60) == "reminded"
 
 
-@pytest.mark.invariant(116)
+@pytest.mark.invariant(134)
 @pytest.mark.parametrize(("timeout", "expected"), [(30_000, "late"), (90_000, "reminded")])
 def test_the_earlier_of_both_timeouts_counts(timeout: int, expected: str) -> None:
     world, run = begin(document(timeoutMs=timeout, onTimeout={"target": "late"}), "ask")

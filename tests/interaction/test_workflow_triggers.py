@@ -104,7 +104,7 @@ def test_a_change_starts_a_workflow_with_the_event_as_its_input() -> None:
     assert world.deliveries.texts == [], "it is no message of the delivery function"
 
 
-@pytest.mark.invariant(119)
+@pytest.mark.invariant(137)
 def test_an_event_that_arrives_twice_starts_one_run() -> None:
     world = subscribe()
     before = len(world.events)
@@ -122,7 +122,7 @@ def test_metadata_of_a_trigger_is_in_the_input() -> None:
     assert world.runs[0].input == {"op": "register", "id": "handbook", "metadata": {"team": "docs"}}
 
 
-@pytest.mark.invariant(118)
+@pytest.mark.invariant(136)
 def test_policy_decides_about_the_principal_of_triggers() -> None:
     world = subscribe()
     rule = {"kind": "deny", "who": ["subject:trigger"], "what": ["workflow:review"]}

@@ -92,7 +92,7 @@ FUNCTION_MUTANTS = (
     ),
     Mutant(
         name="interrupted-placement-forgets-its-skills",
-        invariant=117,
+        invariant=131,
         file=f"{_SHARED}/adapters/dynamodb/placement_notices.py",
         there="    if row is None or NAMES_ATTRIBUTE not in row:\n",
         instead="    if names:\n",

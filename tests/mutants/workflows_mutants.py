@@ -168,7 +168,7 @@ WORKFLOW_MUTANTS = (
     ),
     Mutant(
         name="lists-show-what-readers-hide",
-        invariant=116,
+        invariant=138,
         file=f"{_SHARED}/workflow/running/summaries.py",
         there="not is_hidden_run(summary, principal) and _passes_all(summary.readers, principal)",
         instead="not is_hidden_run(summary, principal)",
@@ -176,7 +176,7 @@ WORKFLOW_MUTANTS = (
     ),
     Mutant(
         name="lists-show-runs-of-what-policy-denies",
-        invariant=116,
+        invariant=138,
         file=f"{_SHARED}/workflow/running/run_finder.py",
         there="is_concerned or self._definitions.may_find(principal, summary)",
         instead="is_concerned or bool(summary.state)",
@@ -184,7 +184,7 @@ WORKFLOW_MUTANTS = (
     ),
     Mutant(
         name="page-repeats-the-last-run",
-        invariant=117,
+        invariant=139,
         file=f"{_SHARED}/adapters/dynamodb/rows.py",
         there="AND sk < :before",
         instead="AND sk <= :before",
@@ -193,7 +193,7 @@ WORKFLOW_MUTANTS = (
     ),
     Mutant(
         name="program-is-asked-to-approve",
-        invariant=118,
+        invariant=140,
         file=f"{_SHARED}/workflow/running/summaries.py",
         there="principal.human and any(",
         instead="any(",
@@ -201,7 +201,7 @@ WORKFLOW_MUTANTS = (
     ),
     Mutant(
         name="state-lasts-beyond-its-timeout",
-        invariant=116,
+        invariant=134,
         file=f"{_SHARED}/workflow/instance.py",
         there="        (instance.state_ends_at, state.timeout_target, state.timeout_ms, True),\n",
         instead="",
@@ -209,7 +209,7 @@ WORKFLOW_MUTANTS = (
     ),
     Mutant(
         name="occasion-without-a-token",
-        invariant=117,
+        invariant=135,
         file=f"{_SHARED}/workflow/running/schedule_starts.py",
         there='client_token=f"{occasion:.0f}")',
         instead="client_token=self._ids.new())",
@@ -217,7 +217,7 @@ WORKFLOW_MUTANTS = (
     ),
     Mutant(
         name="repeated-hour-occurs-twice",
-        invariant=117,
+        invariant=135,
         file=f"{_SHARED}/occasions/zones.py",
         there="        return int(wall.timestamp())\n",
         instead="        return int(other.timestamp())\n",
@@ -225,7 +225,7 @@ WORKFLOW_MUTANTS = (
     ),
     Mutant(
         name="schedule-with-any-permission",
-        invariant=118,
+        invariant=136,
         file=f"{_SHARED}/catalogue/publishing/schedules.py",
         there="for name in schedule.permissions if name not in publisher.permissions]",
         instead="for name in schedule.permissions if not name]",
@@ -233,7 +233,7 @@ WORKFLOW_MUTANTS = (
     ),
     Mutant(
         name="delivery-without-a-token",
-        invariant=119,
+        invariant=137,
         file=f"{_SHARED}/workflow/running/event_starts.py",
         there="client_token=delivery.id)",
         instead="client_token=None)",

@@ -126,7 +126,7 @@ def deploy(folder: Path, *options: str, tenant: str = OPERATORS) -> int:
     return main(["executors", "deploy", str(folder), "--tenant", tenant, *options])
 
 
-@pytest.mark.invariant(118)
+@pytest.mark.invariant(132)
 def test_a_deployment_checks_then_deploys_then_places_then_publishes(
     played: PlayedStack, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -146,7 +146,7 @@ def test_a_deployment_checks_then_deploys_then_places_then_publishes(
     assert played.list_documents() == ["yard"]
 
 
-@pytest.mark.invariant(118)
+@pytest.mark.invariant(132)
 @pytest.mark.parametrize(
     ("failing", "advice"),
     [
@@ -171,7 +171,7 @@ def test_a_failed_step_is_named_with_what_is_done_and_deploying_again_completes_
     assert played.list_documents() == ["yard"]
 
 
-@pytest.mark.invariant(118)
+@pytest.mark.invariant(132)
 @pytest.mark.parametrize(
     ("file", "text", "problem"),
     [
@@ -189,7 +189,7 @@ def test_invalid_content_is_refused_before_anything_is_deployed(
     assert played.steps == []
 
 
-@pytest.mark.invariant(118)
+@pytest.mark.invariant(132)
 def test_a_warning_refuses_a_strict_deployment_before_anything_is_deployed(
     played: PlayedStack, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -201,7 +201,7 @@ def test_a_warning_refuses_a_strict_deployment_before_anything_is_deployed(
     assert "hidden_comment" in capsys.readouterr().err
 
 
-@pytest.mark.invariant(118)
+@pytest.mark.invariant(132)
 def test_content_is_published_for_the_tenant_of_the_functions_or_not_at_all(
     played: PlayedStack, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

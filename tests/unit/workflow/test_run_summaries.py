@@ -98,7 +98,7 @@ def nest(inner: st.SearchStrategy[JsonObject]) -> st.SearchStrategy[JsonObject]:
 GUARDS = st.recursive(st.sampled_from(LEAVES), nest, max_leaves=6)
 
 
-@pytest.mark.invariant(116)
+@pytest.mark.invariant(138)
 @pytest.mark.no_cover
 @given(st.lists(GUARDS, max_size=3), st.sets(st.sampled_from(["clerk", "sign"])))
 def test_a_list_shows_a_run_exactly_to_those_who_may_read_it(readers: list[JsonObject], names: set[str]) -> None:
@@ -113,7 +113,7 @@ def test_readers_that_are_too_long_hide_a_run_from_every_list() -> None:
     assert not may_see(summarise(INSTANCE, role), reader)
 
 
-@pytest.mark.invariant(116)
+@pytest.mark.invariant(138)
 def test_a_long_call_is_listed_for_its_caller_and_for_those_who_may_resolve_it() -> None:
     call = build_function_run(FunctionRun("yard::build", idempotent=False))
     instance = replace(
@@ -127,7 +127,7 @@ def test_a_long_call_is_listed_for_its_caller_and_for_those_who_may_resolve_it()
     assert not may_see(summary, replace(principal("ann"), issuer="another"))
 
 
-@pytest.mark.invariant(116)
+@pytest.mark.invariant(138)
 def test_a_summary_has_no_value_of_context_or_input() -> None:
     asked = replace(INSTANCE, state="asked", request=REQUEST)
     text = summary_text(build_summary(define({"kind": "expr", "expr": "$.context.secret == 'x'"}), asked, NOW))

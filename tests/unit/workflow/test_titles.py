@@ -29,7 +29,7 @@ def manifest_with(title: Any, name: str = "news") -> Any:
     return {"version": 1, "workflows": {name: workflow}}
 
 
-@pytest.mark.invariant(120)
+@pytest.mark.invariant(123)
 @pytest.mark.parametrize("case", TITLES)
 def test_a_title_that_is_no_name_of_a_tool_is_refused_with_what_to_do(case: str) -> None:
     title, advice = TITLES[case]
@@ -40,7 +40,7 @@ def test_a_title_that_is_no_name_of_a_tool_is_refused_with_what_to_do(case: str)
     assert advice in str(compile_definitions(manifest_with(title)))
 
 
-@pytest.mark.invariant(120)
+@pytest.mark.invariant(123)
 def test_an_id_that_is_too_long_needs_a_title() -> None:
     refused: Any = compile_definitions(manifest_with(None, name=LONG))
     (message,) = refused
@@ -54,7 +54,7 @@ def test_other_titles_name_tools(title: str) -> None:
     assert len(f"{WORKFLOW_TOOL}{title}") <= LONGEST_TOOL_NAME
 
 
-@pytest.mark.invariant(120)
+@pytest.mark.invariant(123)
 @pytest.mark.parametrize("case", TITLES)
 def test_a_stored_workflow_with_such_a_title_is_named_by_its_id(case: str) -> None:
     title, _ = TITLES[case]

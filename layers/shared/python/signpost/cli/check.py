@@ -69,8 +69,8 @@ def _ask_stack(arguments: argparse.Namespace, known: Sequence[Problem]) -> Seque
     """Return the warnings with which the stack would publish the path, without those that are known already."""
     # Imported on first use: only a check against a stack connects to one.
     from signpost.cli import remote  # noqa: PLC0415
-    from signpost.cli.publish.files import read_publication  # noqa: PLC0415
-    from signpost.cli.publish.upload import RemotePublisher  # noqa: PLC0415
+    from signpost.cli.publish.files import read_publication  # noqa: PLC0415 - as above
+    from signpost.cli.publish.upload import RemotePublisher  # noqa: PLC0415 - as above
 
     publication = read_publication(arguments.path, checking.CheckRules(executors=arguments.executor))
     with remote.connect_registry(arguments.stack, arguments.url, print_progress) as call_registry:

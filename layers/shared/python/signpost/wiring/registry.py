@@ -182,7 +182,7 @@ def read_executor_kinds() -> ExecutorKinds:
     """Return the kinds of executors of every deployment."""
     # Imported on first use: only publications of workflows need the composition of the step executors.
     from signpost.wiring.workflows import EXECUTED_KINDS  # noqa: PLC0415
-    from signpost.workflow.authoring.json_schema import EXECUTOR_SETTINGS  # noqa: PLC0415
+    from signpost.workflow.authoring.json_schema import EXECUTOR_SETTINGS  # noqa: PLC0415 - as above
 
     return ExecutorKinds(tuple(EXECUTOR_SETTINGS), EXECUTED_KINDS)
 

@@ -134,7 +134,7 @@ class TestCommand:
         assert main(["check", str(path), "--strict"]) == 1
         assert main(["check", str(path), "--strict", "--executor", "stub"]) == 0
 
-    @pytest.mark.invariant(117)
+    @pytest.mark.invariant(129)
     @pytest.mark.parametrize("kind", ["rest", "mcp", "cli"])
     def test_kinds_that_nothing_runs_are_named_and_refused_by_a_strict_check(
         self, kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

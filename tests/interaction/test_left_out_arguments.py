@@ -79,7 +79,13 @@ def test_null_for_an_optional_argument_of_a_function_counts_as_left_out(
 
 @pytest.mark.invariant(121)
 def test_null_for_the_generic_arguments_of_a_skill_counts_as_left_out(client: FunctionToolClient) -> None:
-    assert client.call("skill:look", {"id": "i", "input": None, "config": None})["isError"] is False
+    client.host(
+        HostedFunction(
+            "yard::open", name="open", input_schema={"type": "object", "properties": {"id": {"type": "string"}}}
+        )
+    )
+    client.advance_clock(3)
+    assert client.call("skill:open", {"id": "i", "input": None, "config": None})["isError"] is False
     assert client.calls[-1]["arguments"] == {"id": "i"}
 
 

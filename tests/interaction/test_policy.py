@@ -263,7 +263,7 @@ def test_a_long_call_is_visible_to_its_caller_and_to_resolvers() -> None:
     run = start_long_call(world)
     world.run_worker()
     assert get_instance(world, run)["context"] == {"lastResult": f"{SLOW} ran"}
-    (link,) = get_instance(world, run)["links"]
+    link, _cancel = get_instance(world, run)["links"]
     for stranger in ({"subject": "other"}, {"subject": "other", "scope": "workflow.cancel"}):
         world.log_in_as(**stranger)
         assert get_instance(world, run)["error"]["code"] == "NOT_FOUND"
@@ -308,9 +308,9 @@ def test_a_long_call_of_a_function_denied_by_any_name_cannot_be_repeated(name: s
     run = start_long_call(world)
     world.run_worker()
     stand = get_instance(world, run)
-    (link,) = stand["links"]
+    link, _cancel = stand["links"]
     world.publish_policies({"no": rule("deny", name)})
-    assert transitions(get_instance(world, run)) == []
+    assert transitions(get_instance(world, run)) == ["$cancel"]
     refused = world.call("workflow.submit", **link["args"])["result"]["structuredContent"]
     assert refused["error"]["code"] == "INVALID_TRANSITION"
     world.run_worker()
@@ -322,7 +322,7 @@ def test_a_function_allowed_by_any_name_is_linked_in_its_long_call(name: str) ->
     world = GuestGateway(with_vault=True, policies={"default": "deny", "a": rule("allow", name)})
     run = start_long_call(world)
     world.run_worker()
-    assert transitions(get_instance(world, run)) == [SLOW]
+    assert transitions(get_instance(world, run)) == [SLOW, "$cancel"]
 
 
 def test_a_long_call_in_doubt_is_shown_and_not_retried_once_denied() -> None:

@@ -214,13 +214,17 @@ class TestPermissions:
         assert (reply.kind, reply.outcome, "`telegram_send`" in reply.message) == ("permanent_error", "none", True)
 
     @pytest.mark.parametrize(
-        "function",
+        ("function", "code"),
         [
-            *("skills::register", "skills::unregister", "skills::load", "skills::unload", "skills::reload"),
-            *("prompts::register", "manifest::publish", "manifest::switch", "workflow.start", "workflow::start"),
+            *((name, "forbidden") for name in ("skills::register", "skills::unregister", "prompts::register")),
+            *((name, "forbidden") for name in ("manifest::publish", "manifest::switch")),
+            *((name, "unknown_function") for name in ("skills::load", "skills::unload", "skills::reload")),
+            *(("workflow::start", "unknown_function"), ("workflow.start", "undeclared_call")),
         ],
     )
-    def test_s229_s230_s231_no_nested_call_reaches_the_registry_or_workflows(self, function: str) -> None:
+    def test_s229_s230_s231_a_nested_call_of_a_caller_without_rights_changes_nothing(
+        self, function: str, code: str
+    ) -> None:
         def tries(_args: Any, ctx: Context) -> Any:
             try:
                 return ctx.call(function, {"id": "a", "body": "# A"})
@@ -228,9 +232,9 @@ class TestPermissions:
                 return failed.failure.code
 
         everything = ("skill_write", "skill_manage", "workflow_manage", "signpost.admin")
-        is_id = is_function_id(function)
-        world = RealFunctions(skill("yard::tries", tries, *everything, calls=[function] if is_id else []))
-        assert world.value("yard::tries") == ("unknown_function" if is_id else "undeclared_call")
+        callees = [function] if is_function_id(function) else []
+        world = RealFunctions(skill("yard::tries", tries, *everything, calls=callees))
+        assert world.value("yard::tries") == code
         assert world.called == ["yard::tries"]
         assert world.gateway.instances.wakes == []
 

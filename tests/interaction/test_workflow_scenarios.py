@@ -107,7 +107,8 @@ class ScenarioWorld(GatewayWorkflows):
         return self.call("workflow.start", {"definitionId": definition_id, "input": given}, "agent")
 
     def listed(self) -> list[str]:
-        return [item["id"] for item in self.call("gateway.home", {}, "agent")["items"]]
+        """Return the ids of the listed workflows."""
+        return [item["id"] for item in self.call("gateway.home", {}, "agent")["items"] if item["kind"] == "workflow"]
 
     def get(self, seen: Any, caller: str = "agent") -> Any:
         return self.call("workflow.get", {"workflowId": seen["workflowId"]}, caller)

@@ -59,7 +59,8 @@ def faults(sent: Event, answer: GatewayAnswer) -> Iterator[str]:
 
 def _faults_of_text(sent: Event, answer: GatewayAnswer) -> Iterator[str]:
     messages = parse_messages(answer.headers, answer.text)
-    if sent.get("rawPath") == "/metrics" and answer.headers.get("content-type") == CONTENT_TYPE:
+    is_of_metrics = str(sent.get("rawPath")).removesuffix("/") == "/metrics"
+    if is_of_metrics and answer.headers.get("content-type") == CONTENT_TYPE:
         list(text_string_to_metric_families(answer.text))
     elif not messages:
         yield f"content-type {answer.headers.get('content-type')}"

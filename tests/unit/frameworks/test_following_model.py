@@ -98,7 +98,7 @@ def test_the_model_sends_null_for_what_a_framework_requires_and_allows_to_be_nul
 
 
 def test_the_model_ends_with_the_run() -> None:
-    answer = {"workflowId": "wf_1", "state": "moved", "terminal": True, "links": []}
+    answer: JsonObject = {"workflowId": "wf_1", "state": "moved", "terminal": True, "links": []}
     assert MODEL.decide(offer("workflow.submit"), [json.dumps(answer)]) == format_end("wf_1", "moved")
 
 

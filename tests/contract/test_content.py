@@ -126,7 +126,8 @@ def test_shipped_entries_lie_under_the_entries_of_a_tenant(content: ContentPorts
     )
     assert content.store.skill(f"{tenant}x", name) == replace(EMPTY_LAYERS, shipped=skill_of(name, "shipped"))
     assert content.store.prompt(tenant, tenant).shipped == prompt_of(tenant)
-    after = replace(before, content=1, shipped_content=before.shipped_content + 2, settings={"breaker_failures": 5})
+    own, shipped_content = {"breaker_failures": 5}, before.shipped_content + 2
+    after = replace(before, content=1, shipped_content=shipped_content, own_settings=own)
     assert content.revisions.read(tenant) == after
     assert name in ids_of(content, None)
     content.store.apply(None, [*unregistrations(name), PromptChange(tenant, None)])

@@ -123,6 +123,14 @@ def portable_names_of_tools_are_callable(sent: Sent, ours: Outcome, theirs: Outc
     return portable and ours.code is None and _refused_params(theirs)
 
 
+def null_for_an_argument_of_a_prompt_counts_as_left_out(sent: Sent, ours: Outcome, theirs: Outcome) -> bool:
+    """docs/flat.md: many hosts send null for what a model leaves out. The schema has texts only, and the SDK refuses
+    null."""
+    arguments = sent.params.get("arguments")
+    has_null = isinstance(arguments, Mapping) and None in arguments.values()
+    return sent.method == "prompts/get" and has_null and ours.code is None and _refused_params(theirs)
+
+
 def a_log_level_is_accepted_and_not_kept(sent: Sent, ours: Outcome, theirs: Outcome) -> bool:
     """docs/architecture.md, "Lists, names, schemas, sizes": older clients are answered, and told of a level that is
     none. The SDK serves the method only where a handler for it advertises logging."""
@@ -132,6 +140,7 @@ def a_log_level_is_accepted_and_not_kept(sent: Sent, ours: Outcome, theirs: Outc
 
 DIFFERENCES: Sequence[Difference] = (
     a_log_level_is_accepted_and_not_kept,
+    null_for_an_argument_of_a_prompt_counts_as_left_out,
     invalid_requests_are_answered_under_their_id,
     params_and_object_members_must_be_objects_or_absent,
     a_missing_name_is_a_header_mismatch,

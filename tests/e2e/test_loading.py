@@ -246,7 +246,8 @@ def test_a_load_killed_at_any_step_is_complete_or_the_old_version_serves(
     assert {*happened} == {False, True}
     gone = [{"op": "unload", "name": "older"}]
     info = [{"op": "unload" if operation == "unload" else "reload", "name": "system_info"}]
-    expected = [sorted(gone + info, key=str) if is_new else [] for is_new in happened]
+    placed = [{"op": "load", "name": name} for name in ("older", "system_info")]
+    expected = [sorted(placed + (gone + info if is_new else []), key=str) for is_new in happened]
     wait_until_equal(lambda: load_listener.read_events(*(f"{run}-{step}" for step in range(len(happened)))), expected)
 
 

@@ -198,7 +198,9 @@ class TestRefusals:
         assert "two.json:" in said
 
     def test_a_definition_too_large_for_an_invocation_is_refused(self, tmp_path: Path) -> None:
-        text = manifest(workflows={"large": workflow_document("x" * LARGEST_DEFINITION), "w": workflow_document()})
+        text = manifest(
+            workflows={"large": workflow_document(description="x" * LARGEST_DEFINITION), "w": workflow_document()}
+        )
         said = refusal(folder(tmp_path, m__json=text))
         assert "error: the workflow 'large' is too large: " in said
         assert "m.json:4:3" in said
@@ -353,7 +355,7 @@ class TestSending:
         assert sum("proxy_default" in one["workflows"] for one in registry.slices) == 1
 
     def test_slices_are_bounded_by_their_bytes_as_json(self, tmp_path: Path) -> None:
-        many = {f"w{number}": workflow_document("\x01" * 250_000) for number in range(6)}
+        many = {f"w{number}": workflow_document(description="\x01" * 250_000) for number in range(6)}
         registry = RecordingRegistry()
         self.send(registry, folder(tmp_path, m__json=manifest(workflows=many)))
         sizes = [len(json.dumps(one)) for one in registry.slices]

@@ -262,9 +262,10 @@ def test_a_cold_catalogue_of_ten_thousand_items_costs_one_read_and_one_object(
         _, search = gateway.request(
             tenant.key, "tools/call", {"name": "gateway.search", "arguments": {"query": "round"}}
         )
-    # Beside the catalogue, home reads the shipped functions; a search adds the own and shipped documents and prompts.
+    # Beside the catalogue, home reads the shipped functions; a search adds the own and shipped documents and prompts,
+    # and the version of their content before and after each.
     assert home == LOOK | SNAPSHOT | {"Query": 1}
-    assert search == {"Query": 4}
+    assert search == {"Query": 4, "GetItem": 8}
 
 
 def _measure_cold_load(tenant: CataloguedTenant) -> float:

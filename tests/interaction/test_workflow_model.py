@@ -175,6 +175,8 @@ class WorkflowModel:
         if version != self.version:
             return "STALE_WORKFLOW_VERSION"
         if self.entering and name == ON_ENTER:
+            if arguments:
+                return "INPUT_SCHEMA_VIOLATION"
             return self.enter(str(self._entry(self.state))) or self.follow(caller)
         if self.entering or name not in self.offered():
             return "INVALID_TRANSITION"

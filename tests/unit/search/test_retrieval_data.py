@@ -77,7 +77,7 @@ def test_a_ranking_is_judged_by_the_speed_of_the_machine_at_the_time(peer_factor
 
 
 def test_a_ranking_without_a_peer_is_judged_by_the_idle_machine() -> None:
-    ours = Speed(10_000, "fused", first_ms=301.0, ms={15: 15.1})
+    ours = Speed(10_000, "fused", first_ms=401.0, ms={15: 15.1})
     assert not any(verdict.is_met for verdict in verdicts(Findings([], [ours]), slowdown=1.0))
 
 

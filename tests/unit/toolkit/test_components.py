@@ -18,6 +18,7 @@ from signpost.content import uris
 from signpost.content.agent_skills import tree
 from signpost.contract import LONGEST_COMPONENT, LONGEST_URI, Component, Failure
 from signpost.model import InputRequired, JsonObject, PromptArgument
+from signpost.surfaces.overview.resources import SCHEME as OVERVIEWS
 from signpost.toolkit import (
     Content,
     Context,
@@ -626,7 +627,7 @@ def test_a_function_is_one_component_and_components_have_unique_names() -> None:
 
 def test_component_kinds_and_reserved_schemes_are_complete() -> None:
     assert {*OPTIONS, "helper"} == set(KINDS)
-    assert tuple(scheme.partition(":")[0] for scheme in (uris.SCHEME, tree.SCHEME)) == RESERVED_SCHEMES
+    assert tuple(scheme.partition(":")[0] for scheme in (uris.SCHEME, OVERVIEWS, tree.SCHEME)) == RESERVED_SCHEMES
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ VALIDATORS = Validators(alarm)
 
 def differences(said: Mapping[str, Any], published: Mapping[str, Any], place: str = "") -> Iterator[str]:
     """Everything the reference says of a schema has to be so; where it says nothing, we may say more."""
+    published = _list_types(published)
     for fact in ("type", "default", "minimum"):
         if fact in said and (fact not in published or said[fact] != published[fact]):
             yield f"{place}/{fact}"
@@ -37,6 +38,14 @@ def differences(said: Mapping[str, Any], published: Mapping[str, Any], place: st
         yield from differences(member, published.get("properties", {}).get(name, {}), f"{place}/{name}")
     if "items" in said:
         yield from differences(said["items"], published.get("items", {}), f"{place}/*")
+
+
+def _list_types(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Write a choice of types as the reference does, which lists them."""
+    choices = schema.get("anyOf", [])
+    types = [choice.get("type") for choice in choices]
+    merged = {name: value for choice in choices for name, value in choice.items()}
+    return {**merged, **schema, "type": types} if choices and all(types) else schema
 
 
 def without_bounds(schema: JsonObject) -> JsonObject:

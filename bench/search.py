@@ -25,7 +25,7 @@ MIN_NDCG: Mapping[str, float] = {"mcpproxy_golden": 0.69, "metatool_single": 0.5
 """The bars of the fused ranking, by dataset."""
 MAX_MS: Mapping[tuple[int, int], float] = {(1_000, 2): 1.0, (1_000, 15): 3.0, (10_000, 2): 5.0, (10_000, 15): 15.0}
 """The bars by the items of the catalogue and the terms of the query, for the two-core test machine."""
-MAX_FIRST_MS: Mapping[int, float] = {1_000: 60.0, 10_000: 400.0}
+MAX_FIRST_MS: Mapping[int, float] = {1_000: 60.0, 10_000: 300.0}
 """The bars of the first query, which indexes the catalogue, by the items of the catalogue."""
 PEER_MS: Mapping[tuple[int, int], float] = {(1_000, 2): 0.15, (1_000, 15): 0.77, (10_000, 2): 3.51, (10_000, 15): 23.71}
 """The times of FastMCP's ranking on that machine. If it takes longer in a run, the machine counts as slower by the same

@@ -18,6 +18,9 @@ from signpost.search.ranking import CatalogueSearch, Ranking, SearchHit
 
 LIMIT = 10
 _FIRST_QUERY = "first"
+_FIRST_QUERIES = 3
+"""First queries of a ranking, each of an index of its own. The fastest counts: one alone takes a third longer if other
+processes use the memory at that moment."""
 _ROOT = Path(__file__).parents[1]
 _FASTMCP = Peer("fastmcp_search", "bench-fastmcp", "fastmcp", "FastMCP {} BM25")
 _TIMEOUT_SECONDS = 300.0
@@ -29,7 +32,7 @@ class Answers:
     machine too."""
 
     first_ms: float
-    """The time of the first query, which reads the documents."""
+    """The time of the first query, which indexes the documents."""
     ids: Sequence[Sequence[str]]
     """The ids of the found documents, by query."""
     ms: Sequence[float]
@@ -49,7 +52,8 @@ class _PeerAnswers(TypedDict):
 
 def _run_ranking(ranking: Ranking, documents: Sequence[SearchDocument], queries: Sequence[str]) -> Answers:
     search = CatalogueSearch(documents)
-    _, first_ms = _time_query(search, ranking, _FIRST_QUERY)
+    indexes = [search, *(CatalogueSearch(documents) for _ in range(_FIRST_QUERIES - 1))]
+    first_ms = min(_time_query(index, ranking, _FIRST_QUERY)[1] for index in indexes)
     answers = [_time_query(search, ranking, query) for query in queries]
     ids = [[identifier for _, identifier in hits] for hits, _ in answers]
     return Answers(first_ms, ids, [ms for _, ms in answers])

@@ -17,8 +17,7 @@ class StemsByWord(dict[str, tuple[str, ...]]):
     """The stems of each written word, computed once. An identifier may have several stems, a stop word has none."""
 
     def __missing__(self, word: str) -> tuple[str, ...]:
-        # Tells most words from identifiers before it splits them.
-        parts = (word,) if word.islower() else split_identifier(word)
+        parts = split_identifier(word)
         self[word] = stems = tuple([stem(part) for part in parts if part not in STOP_WORDS])
         return stems
 

@@ -40,6 +40,8 @@ def drop_stop_words(terms: Sequence[str]) -> Sequence[str]:
 def split_identifier(word: str) -> Sequence[str]:
     """Splits an identifier into its words, and adds the identifier itself, since a query may spell `GitHub` as one
     word."""
+    if word[1:].islower() or word.isdecimal():
+        return [word.lower()]
     parts = [part.lower() for part in _HUMP.split(word)]
     return parts if len(parts) == 1 else [*parts, word.lower()]
 
@@ -56,7 +58,7 @@ _VOWEL = re.compile("[aeiouy]")
 def stem(word: str) -> str:
     """Returns the common stem of words such as `deploys`, `deploying` and `deployment`. It is rough, which is enough,
     since stems are compared only with stems."""
-    if len(word) < 4 or not word.isascii():
+    if len(word) < 4 or not word.isascii() or word.isdecimal():
         return word
     word = _strip_ending(_to_singular(word))
     if len(word) > 4 and word.endswith("e"):

@@ -10,6 +10,8 @@ from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any, Self
 
+from botocore.config import Config
+
 from local.api_gateway import ApiAddress, ApiGateway
 from local.door import Door
 from local.emulator import Emulator
@@ -104,6 +106,7 @@ class Laptop:
         self._templates: dict[Build, str] = {}
         """The address of the uploaded template of each build that was deployed."""
         self._doors: dict[str, Door] = {}
+        self._clients: dict[str, Any] = {}
         self._open = ExitStack()
 
     def __enter__(self) -> Self:
@@ -202,9 +205,14 @@ class Laptop:
         functions.update_function_configuration(FunctionName=function, Environment={"Variables": variables})
 
     def client(self, service: str) -> Any:
-        """Return a client with the rights of the account's owner."""
-        session, config = client_settings(self.emulator)
-        return session.client(service, endpoint_url=self.emulator.url, config=config)  # pyright: ignore[reportCallIssue, reportArgumentType, reportUnknownVariableType] - the service is named at run time
+        """Return the client of a service, with the rights of the account's owner. Threads can share it. Each service
+        has one: it takes a tenth of a second of processor time to make."""
+        if service not in self._clients:
+            session, config = client_settings(self.emulator)
+            # The emulator may close a connection that was not used for a while just when it is used again.
+            config = config.merge(Config(retries={"total_max_attempts": 2}))
+            self._clients[service] = session.client(service, endpoint_url=self.emulator.url, config=config)  # pyright: ignore[reportCallIssue, reportArgumentType] - the service is named at run time
+        return self._clients[service]
 
     def _log(self, name: str) -> Path:
         return self.home / f"{name}.log"

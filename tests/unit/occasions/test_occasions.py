@@ -5,12 +5,13 @@ from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from signpost.occasions.cron import CronExpression, TimingFault, parse_cron
 from signpost.occasions.timing import CronTiming, RateTiming, parse_rate
 from signpost.occasions.zones import zone_names
+from tests.support.effort import count_examples
 
 MINUTE, DAY = 60, 86_400
 YEARS = (1995, 2026)
@@ -85,6 +86,7 @@ def find_shifts(zone: tzinfo, year: int) -> list[float]:
     return [day.timestamp() for day, before, after in zip(days, offsets, offsets[1:], strict=False) if before != after]
 
 
+@settings(max_examples=count_examples(40))
 @given(st.sampled_from(sorted(zone_names())), st.sampled_from(EXPRESSIONS), st.sampled_from(YEARS), st.data())
 def test_occasions_are_those_of_a_clock_on_the_wall_in_every_zone(
     name: str, text: str, year: int, data: st.DataObject

@@ -7,9 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from signpost.model import JsonObject
+from signpost.adapters.alarm import alarm
+from signpost.model import JsonObject, as_object
+from signpost.schema.nulls import leave_out_nulls
 from signpost.schema.patterns import translate_schema
 from signpost.schema.plain import is_surely_valid
+from signpost.schema.validation import Validators
 from signpost.surfaces.gateway.tool_specs import GATEWAY_TOOLS, HOME
 
 _NAMES = st.sampled_from(["a", "b", "c"])
@@ -90,3 +93,11 @@ def test_the_tools_of_the_gateway_are_called_without_the_library() -> None:
         given = {str(name): 1 if name == "expectedVersion" else "x" for name in names}
         assert is_surely_valid(tool.input_schema, given), tool.name
         assert is_surely_valid(tool.input_schema, {**given, "title": "Signpost"}) == (tool is HOME)
+
+
+def test_null_for_an_optional_argument_of_the_gateway_tools_is_left_out_without_the_library() -> None:
+    validators = Validators(alarm)
+    for tool in GATEWAY_TOOLS:
+        nulls: JsonObject = dict.fromkeys(as_object(tool.input_schema["properties"]))
+        assert leave_out_nulls(validators, {**tool.input_schema, "required": []}, nulls) == {}
+    assert validators.cached_count == 0

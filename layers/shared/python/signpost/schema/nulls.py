@@ -26,11 +26,20 @@ def leave_out_nulls(validators: Validators, schema: JsonObject, fields: JsonObje
 
 def _takes_null(validators: Validators, schema: JsonObject, name: str) -> bool:
     member = as_object(schema["properties"])[name]
-    kind = as_object(member).get("type")
-    if isinstance(kind, str) and kind != "null":
+    if _surely_refuses_null(as_object(member)):
         return False
     root = {keyword: schema[keyword] for keyword in _ROOT_KEYWORDS if keyword in schema}
     try:
         return validators.find_violation({**root, "allOf": [member]}, None) is None
     except SchemaRefusal:
         return True  # the validation of the whole refuses the schema
+
+
+def _surely_refuses_null(schema: JsonObject) -> bool:
+    """Whether the schema or all its choices have other types or values, which needs no validation."""
+    kind, values, choices = schema.get("type"), schema.get("enum"), schema.get("anyOf")
+    if isinstance(kind, str) and kind != "null":
+        return True
+    if isinstance(values, list | tuple) and None not in values:
+        return True
+    return isinstance(choices, list | tuple) and all(_surely_refuses_null(as_object(choice)) for choice in choices)

@@ -3,6 +3,7 @@ follows links. `make clients` has all of them do so."""
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,6 +31,21 @@ def test_a_framework_drives_a_workflow_to_its_end(
     done = drive_in_folder(framework, endpoint, product_stack, key, tmp_path)
     assert done.has_passed, f"{done}\n{read_output(tmp_path)}"
     assert framework.block.documented_revisions <= set(done.revisions)
+
+
+@pytest.mark.invariant(141)
+@pytest.mark.parametrize("endpoint", ENDPOINTS)
+def test_a_client_sends_objects_as_json_text(endpoint: str, product_stack: Stack, key: str) -> None:
+    def call(tool: str, **arguments: Any) -> Any:
+        answer = product_stack.request(key, "tools/call", {"name": tool, "arguments": arguments}, path=endpoint)
+        assert answer.status == 200, answer.text
+        return answer.json["result"]["structuredContent"]
+
+    started = call("workflow.start", definitionId="office_move", input='{"team": "maps"}')
+    args = started["links"][0]["args"]
+    assert args["transition"] == "count_desks", started
+    moved = call("workflow.submit", **{**args, "arguments": '{"desks": 3}'})
+    assert (moved["version"], moved["context"]) == (2, {"desks": 3}), moved
 
 
 def read_output(logs: Path) -> Mapping[str, str]:

@@ -1,5 +1,5 @@
 """A model that calls only the tools that it is offered, by the names that links give, drives a workflow to its end at
-every endpoint that lists one, also behind a host that sends null for every optional argument."""
+every endpoint that lists one, also behind hosts that change the arguments before they send them."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from signpost.model import JsonObject
+from signpost.model import Json, JsonObject, as_object
 from tests.frameworks.following_model import FollowingModel, OfferedTool, format_end
 from tests.frameworks.office_move import EXPECTED_CONTEXT, LAST_STATE, LAST_VERSION, MANIFEST, TITLE
+from tests.frameworks.strict_arguments import constrain
 from tests.support.manifests import publish
 from tests.support.memory_gateway import GatewayAnswer, MemoryGateway, build_modern_request
 from tests.support.tool_answers import read_tool_answer
@@ -28,6 +29,29 @@ def send_null_for_optional(tool: OfferedTool, arguments: JsonObject) -> JsonObje
     gave none."""
     properties: Any = tool.input_schema.get("properties", {})
     return {**dict.fromkeys(properties), **arguments}
+
+
+def send_what_closed_objects_take(tool: OfferedTool, arguments: JsonObject) -> JsonObject:
+    """Return the arguments as a model writes them whose host closes every object that declares no members."""
+    return as_object(constrain(arguments, as_object(_close(tool.input_schema))))
+
+
+def send_the_call_as_arguments(tool: OfferedTool, arguments: JsonObject) -> JsonObject:
+    """Return the arguments as a host sends them whose own word for those of a call is `arguments`."""
+    return (
+        {**arguments, "arguments": arguments}
+        if "arguments" in as_object(tool.input_schema["properties"])
+        else arguments
+    )
+
+
+def _close(schema: Json) -> Json:
+    if isinstance(schema, list):
+        return [_close(choice) for choice in schema]
+    if not isinstance(schema, dict):
+        return schema
+    closed: JsonObject = {"additionalProperties": False} if schema.get("type") == "object" else {}
+    return {**{keyword: _close(operand) for keyword, operand in schema.items()}, **closed}
 
 
 @pytest.fixture
@@ -70,7 +94,9 @@ def converse(connection: Connection, send: Host) -> str:
     return decided
 
 
-@pytest.mark.parametrize("send", [send_as_called, send_null_for_optional])
+@pytest.mark.parametrize(
+    "send", [send_as_called, send_null_for_optional, send_what_closed_objects_take, send_the_call_as_arguments]
+)
 @pytest.mark.parametrize("query", [{}, {"names": "portable"}], ids=["as they are", "portable"])
 @pytest.mark.parametrize("path", ["/mcp", "/mcp/flat"])
 def test_a_model_that_follows_links_comes_to_the_end(

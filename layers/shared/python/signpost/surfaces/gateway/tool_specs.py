@@ -100,6 +100,9 @@ _INSTANCE_ANSWER = _open_object(
 _READ_ONLY: JsonObject = {"readOnlyHint": True, "idempotentHint": True, "openWorldHint": False}
 _NAME: JsonObject = {"type": "string", "maxLength": LONGEST_NAME}
 """A name from the client goes into answers and the audit, also if nothing has it; so its length is limited."""
+JSON_OBJECT: JsonObject = {"anyOf": [_OBJECT, _TEXT]}
+"""An object, or its JSON text: some hosts close objects that declare no members, so that no member can be sent."""
+_AS_TEXT = "Send the object as JSON text only if your host does not let you send its members."
 _WORKFLOW_ID: JsonObject = {**_NAME, "description": "The workflowId of the answer that started it."}
 
 RUN_FILTERS: Mapping[str, JsonObject] = {
@@ -180,7 +183,10 @@ START = Tool(
             **_NAME,
             "description": f"The id of the workflow; if left out, {PROXY_WORKFLOW}, the workflow of all capabilities.",
         },
-        input={"type": "object", "description": "The input of the workflow; gateway.describe shows its schema."},
+        input={
+            **JSON_OBJECT,
+            "description": f"The input of the workflow; gateway.describe shows its schema. {_AS_TEXT}",
+        },
         clientToken={
             "type": "string",
             "minLength": 1,
@@ -212,7 +218,7 @@ SUBMIT = Tool(
         workflowId=_WORKFLOW_ID,
         expectedVersion={"type": "integer", "description": "The version of the answer whose link you follow."},
         transition=_NAME,
-        arguments=_OBJECT,
+        arguments={**JSON_OBJECT, "description": f"The arguments as the link's inputSchema says. {_AS_TEXT}"},
     ),
     output_schema=_INSTANCE_ANSWER,
 )
@@ -271,11 +277,7 @@ class GatewayTools:
         return find_runner().run(tool, arguments, call)
 
     def format_refusal(self, arguments: JsonObject, message: str) -> CallToolResult:
-        """Return the refusal of arguments that violate the schema, in the form of every other error."""
-        workflow_id = arguments.get("workflowId")
-        if isinstance(workflow_id, str) and _POSSIBLE_RUN.fullmatch(workflow_id):
-            return build_error("INPUT_SCHEMA_VIOLATION", message, [self_link(workflow_id)])
-        return build_error("INPUT_SCHEMA_VIOLATION", message)
+        return refuse_arguments(arguments, message)
 
 
 def link(rel: str, tool: Tool, **args: Json) -> JsonObject:
@@ -299,6 +301,13 @@ def build_error(
     later: dict[str, Json] = {} if retry_after_ms is None else {"retryAfterMs": retry_after_ms}
     error: JsonObject = {"code": code, "message": message, **later}
     return build_result({"error": error, "links": [*links, *anywhere]}, is_error=True)
+
+
+def refuse_arguments(arguments: JsonObject, message: str) -> CallToolResult:
+    """Build the refusal of arguments that violate the schema, in the form of every other error."""
+    workflow_id = arguments.get("workflowId")
+    is_possible = isinstance(workflow_id, str) and _POSSIBLE_RUN.fullmatch(workflow_id) is not None
+    return build_error("INPUT_SCHEMA_VIOLATION", message, [self_link(str(workflow_id))] if is_possible else [])
 
 
 def describe_links(item_id: str | None) -> Sequence[JsonObject]:

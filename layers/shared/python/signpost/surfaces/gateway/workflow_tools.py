@@ -7,6 +7,7 @@ from signpost.errors import Unavailable
 from signpost.identity.permissions import ADMINISTRATION
 from signpost.model import PROXY_WORKFLOW, Call, CallToolResult, JsonObject, Principal, Tool, as_object
 from signpost.spelling import suggest_name
+from signpost.surfaces.gateway.object_arguments import read_object_argument
 from signpost.surfaces.gateway.tool_specs import (
     EXPLAIN,
     GET,
@@ -16,6 +17,7 @@ from signpost.surfaces.gateway.tool_specs import (
     build_result,
     describe_links,
     link,
+    refuse_arguments,
     self_link,
 )
 from signpost.workflow.definition import Definition
@@ -29,6 +31,7 @@ from signpost.workflow.running.service import (
     Workflows,
 )
 
+NO_OBJECT = "the argument `{name}` is a text that is not the JSON of an object. Send an object, or its JSON text."
 STATE_UNREADABLE = "The state of the workflow cannot be read now. Follow the `self` link in a moment."
 
 
@@ -45,7 +48,11 @@ class WorkflowToolRunner:
         }
 
     def run(self, tool: Tool, arguments: JsonObject, call: Call) -> CallToolResult:
-        return self._handlers[tool.name](arguments, call)
+        read = read_object_argument(tool, arguments)
+        if isinstance(read, str):
+            message = f"{call.spell_tool(tool.name)} was not called: {NO_OBJECT.format(name=read)}"
+            return refuse_arguments(arguments, message)
+        return self._handlers[tool.name](read, call)
 
     def _start(self, arguments: JsonObject, call: Call) -> CallToolResult:
         token = arguments.get("clientToken")

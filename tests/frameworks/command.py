@@ -17,7 +17,7 @@ from signpost.identity.permissions import ADMINISTRATION
 from tests.frameworks.drives import ENDPOINTS, Drive, drive
 from tests.frameworks.frameworks import FRAMEWORKS, Framework
 from tests.frameworks.office_move import MANIFEST
-from tests.frameworks.table import TABLE, format_rows, format_table
+from tests.frameworks.table import format_rows, replace_table
 from tests.support.client_blocks import PAGE
 from tests.support.commands import build_process_runner
 from tests.support.laptop import Laptop, Stack
@@ -87,7 +87,7 @@ def _report(drives: Sequence[Drive], planned: int, progress: Progress, *, writes
     progress.say(f"\n{finished} of {planned} drives came to the end of the workflow. Programs and output: {LOGS}")
     if writes_page and len(drives) == planned:
         date = datetime.now(UTC).strftime("%Y-%m-%d")
-        PAGE.write_text(TABLE.replaced(PAGE.read_text("utf-8"), f"\n{format_table(drives, date)}\n"), "utf-8")
+        PAGE.write_text(replace_table(PAGE.read_text("utf-8"), drives, date), "utf-8")
         progress.say(f"The table is in {PAGE.relative_to(PROJECT)}.")
     return 0 if finished == planned else 1
 

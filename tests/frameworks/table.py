@@ -22,6 +22,15 @@ def _format_drive(drive: Drive) -> Sequence[str]:
     return (drive.framework.name, version, f"`{drive.endpoint}`", names, revisions, result, f"{drive.seconds:.1f}")
 
 
+def replace_table(page: str, drives: Sequence[Drive], date: str) -> str:
+    """Return the page with the table of these drives. A table that differs in its date and seconds alone stays as it
+    is, so that a run that finds it right changes no file."""
+    new_rows = format_rows(drives)[1:]
+    if [row[:-1] for row in read_table(page)] == [list(row[:-1]) for row in new_rows]:
+        return page
+    return TABLE.replaced(page, f"\n{format_table(drives, date)}\n")
+
+
 def format_table(drives: Sequence[Drive], date: str) -> str:
     """Format the sentence with the totals, and a row for each drive."""
     header, *body = format_rows(drives)

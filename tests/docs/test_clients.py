@@ -14,7 +14,9 @@ from mcp.client import Transport
 from mcp.client.streamable_http import streamable_http_client
 
 from local.emulator import PROJECT
-from tests.frameworks.frameworks import FRAMEWORKS_BY_NAME
+from tests.frameworks.drives import ENDPOINTS
+from tests.frameworks.frameworks import FRAMEWORKS, FRAMEWORKS_BY_NAME
+from tests.frameworks.table import read_table
 from tests.support.client_blocks import NODE_FRAMEWORKS, PAGE, PINS, PORTABLE, ClientBlock, read_blocks, read_rows
 from tests.support.client_programs import NODE_MODULES, PROGRAM_TIMEOUT, build_environment, run_program
 from tests.support.laptop import MakeKey, Stack
@@ -73,6 +75,26 @@ def test_the_page_names_the_node_packages_that_are_tested() -> None:
 def test_the_table_names_the_clients_with_portable_names() -> None:
     asking = {block.client for block in BLOCKS if block.is_portable}
     assert asking == {client for client, row in ROWS.items() if PORTABLE in row["tool names"]}
+
+
+def test_the_table_of_drives_has_each_framework_with_its_version_at_each_endpoint_to_the_end() -> None:
+    expected = [
+        [
+            framework.name,
+            f"{framework.package} {framework.version}",
+            f"`{endpoint}`",
+            f"`{PORTABLE}`" if framework.block.is_portable else "as they are",
+            "finished",
+        ]
+        for framework in FRAMEWORKS
+        for endpoint in ENDPOINTS
+    ]
+    drives = read_table(PAGE_TEXT)
+    assert [[*row[:4], row[5]] for row in drives] == expected
+    spoken = {row[0]: row[4] for row in drives}
+    assert {name: spoken[name] for name in spoken if name != "mcp-remote"} == {
+        name: ROWS[name]["speaks"] for name in spoken if name != "mcp-remote"
+    }
 
 
 def test_every_environment_of_a_client_is_installed_by_the_makefile() -> None:

@@ -89,6 +89,41 @@ def test_null_for_the_generic_arguments_of_a_skill_counts_as_left_out(client: Fu
     assert client.calls[-1]["arguments"] == {"id": "i"}
 
 
+TREE: JsonObject = {"type": "object", "properties": {"child": {"$ref": "#"}}}
+NODE: JsonObject = {"$ref": "#/$defs/node"}
+TEXT: JsonObject = {"type": "string"}
+NULL_OR_TEXT: JsonObject = {"type": ["null", "string"]}
+
+
+@pytest.mark.invariant(121)
+@pytest.mark.parametrize(
+    ("schema", "is_kept"),
+    [
+        (TREE, False),
+        ({"$defs": {"node": {"anyOf": [{"type": "null"}, TREE]}}, "properties": {"child": NODE}}, True),
+        ({"properties": {"child": {"$ref": "#/properties/other"}, "other": NULL_OR_TEXT}}, True),
+        (
+            {"properties": {"child": {"$ref": "#/patternProperties/^o"}}, "patternProperties": {"^o": TEXT}},
+            False,
+        ),
+        ({"properties": {"child": {"$ref": "#/additionalProperties"}}, "additionalProperties": NULL_OR_TEXT}, True),
+        ({"$anchor": "tree", "properties": {"child": {"$ref": "#tree"}}}, False),
+        ({"properties": {"child": {}}, "patternProperties": {"^c": TEXT}}, False),
+        ({"properties": {"child": {"not": {"type": "string"}}}, "minProperties": 2}, True),
+    ],
+    ids=["the whole", "null or the whole", "another", "of a pattern", "of others", "an anchor", "a pattern", "not"],
+)  # fmt: skip
+def test_null_is_kept_exactly_where_a_reference_leads_to_a_schema_that_takes_it(
+    schema: JsonObject, is_kept: bool
+) -> None:
+    client = FunctionToolClient(MODERN, "/mcp/functions")
+    client.host(HostedFunction("yard::look", input_schema=schema))
+    sent: JsonObject = {"child": None, "a": 1} if "minProperties" in schema else {"child": None}
+    result = client.call("yard__look", sent)
+    assert result["isError"] is False, result
+    assert ("child" in client.calls[-1]["arguments"]) is is_kept
+
+
 @pytest.mark.invariant(121)
 @pytest.mark.parametrize(("path", "name"), [("/mcp/flat", "skill:look"), ("/mcp/functions", "yard__look")])
 @pytest.mark.parametrize(("arguments", "field"), [({"id": None}, "id"), ({"id": "i", "deep": {"x": None}}, "deep.x")])

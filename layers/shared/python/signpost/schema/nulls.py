@@ -3,8 +3,12 @@
 from signpost.model import Json, JsonObject, as_object
 from signpost.schema.validation import SchemaRefusal, Validators
 
-_ROOT_KEYWORDS = ("$schema", "$defs", "definitions", "properties")
-"""The keywords of an object's schema to which references in the schemas of its members lead."""
+_KEPT_KEYWORDS = (
+    "$schema", "$anchor", "$dynamicAnchor", "$defs", "definitions", "type", "properties", "patternProperties",
+    "additionalProperties",
+)  # fmt: skip
+"""The keywords of an object's schema that say which values a member takes, and to which references lead. No other
+member of the object counts, so those that combine members are not among them."""
 
 
 def leave_out_nulls(validators: Validators, schema: JsonObject, fields: JsonObject) -> JsonObject:
@@ -28,9 +32,9 @@ def _takes_null(validators: Validators, schema: JsonObject, name: str) -> bool:
     member = as_object(schema["properties"])[name]
     if _surely_refuses_null(as_object(member)):
         return False
-    root = {keyword: schema[keyword] for keyword in _ROOT_KEYWORDS if keyword in schema}
+    of_members = {keyword: schema[keyword] for keyword in _KEPT_KEYWORDS if keyword in schema}
     try:
-        return validators.find_violation({**root, "allOf": [member]}, None) is None
+        return validators.find_violation(of_members, {name: None}) is None
     except SchemaRefusal:
         return True  # the validation of the whole refuses the schema
 

@@ -205,6 +205,13 @@ class TestDescribe:
         breaker = client.ask("gateway.describe", id="price")["breaker"]
         assert breaker == {"state": "open", "retryAfterMs": 60_000}
 
+    def test_a_breaker_that_is_switched_off_is_closed(self, client: CapabilityClient) -> None:
+        until = client.gateway.clock.now() + 60
+        MemoryBreakers(client.gateway.functions).open(TENANT, "yard::price", BreakerState(until, 3, "crashed"))
+        client.settings.set(TENANT, None, "breaker_failures", 0)
+        client.advance_clock(REVALIDATION_INTERVAL)
+        assert client.ask("gateway.describe", id="price")["breaker"] == {"state": "closed"}
+
     def test_a_skill_without_a_schema_takes_input_and_config(self) -> None:
         schema = CapabilityClient("yard::echo").ask("gateway.describe", id="echo")["links"][0]["input_schema"]
         assert (sorted(schema["properties"]), schema["additionalProperties"]) == (["config", "input"], False)

@@ -160,8 +160,9 @@ class Breaker:
     def state(self, principal: Principal, function: str) -> BreakerReading:
         """Return the position and the failures of the breaker that stops this principal, or would stop it."""
         now, digest = self._clock.now(), digest_of(principal)
-        opened = _find_opened(self._view.state(principal.tenant, function).breakers, digest, now)
-        if opened is None:
+        state = self._view.state(principal.tenant, function)
+        opened = _find_opened(state.breakers, digest, now)
+        if opened is None or not effective_setting(state, "breaker_failures"):
             counted = self._failures.get((principal.tenant, function))
             failures = tuple(counted.by_principal.get(digest) or ()) if counted is not None else ()
             return BreakerReading("closed", len(failures), failures[-1] if failures else None)

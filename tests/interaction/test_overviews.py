@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -13,7 +14,7 @@ from signpost.adapters.memory import MemoryDirectory, MemoryRuntimeSettings
 from signpost.calling import runtime_settings
 from signpost.content.documents import build_skill
 from signpost.content.model import CatalogueChange, SkillChange
-from signpost.contract import Executor, HostedFunction
+from signpost.contract import Component, Executor, HostedFunction
 from signpost.list_revisions import REVALIDATION_INTERVAL
 from signpost.mcp.dispatch import LONGEST_ANSWER
 from signpost.model import CatalogueItem, Json, JsonObject, Principal
@@ -265,6 +266,29 @@ def test_rules_about_uris_hold_for_overviews() -> None:
     assert reader.complete("signpost://config/{key}", "key")["values"] == []
 
 
+@pytest.mark.invariant(126)
+@pytest.mark.parametrize(
+    ("whole", "denied", "left"),
+    [
+        ("signpost://config", "signpost://config/tool_timeout_ms", ["limits.answer_bytes", "breaker_failures"]),
+        ("signpost://config", "signpost://config/limits.*", ["tool_timeout_ms"]),
+        ("signpost://workflows", "signpost://workflows/deploy it", ["personal"]),
+        ("signpost://runs", "signpost://runs/*", []),
+    ],
+)
+def test_an_entry_that_policy_denies_is_not_in_its_list(whole: str, denied: str, left: Sequence[str]) -> None:
+    reader = Reader(no={"kind": "deny", "who": ["subject:ada"], "what": [denied]})
+    reader.start("deploy it", service="web")
+    names = names_in(reader.read(whole))
+    assert names >= {*left}
+    assert [name for name in names if reader.is_unknown(f"{whole}/{quote(name)}")] == []
+
+
+def names_in(overview: Any) -> set[str]:
+    entries = [entry for name in ("settings", "limits", "workflows", "items") for entry in overview.get(name, [])]
+    return {entry.get("key", entry.get("id")) for entry in entries}
+
+
 def test_a_denied_uri_is_logged_with_its_rule(capsys: pytest.CaptureFixture[str]) -> None:
     reader = Reader(quiet={"kind": "mcp_restriction", "what": ["signpost://config*"]})
     assert "error" in reader.ask("resources/read", {"uri": "signpost://config"})
@@ -329,13 +353,15 @@ def test_prefixes_of_hidden_functions_are_shown_to_administrators_only(reader: R
 def test_the_deployment_says_what_it_is_and_counts_what_the_caller_can_use(reader: Reader) -> None:
     executor = Executor("arn:tools", "secret:tools", 30_000)
     hosted = [HostedFunction("ci::run"), HostedFunction("ci::quiet", hidden=True), HostedFunction("internal::key")]
+    hosted.append(HostedFunction("ci::ask", component=Component("prompt")))
     assert MemoryDirectory(reader.gateway.functions).place(TENANT, executor, hosted) == []
     reader.gateway.adapters.content.apply(TENANT, [SkillChange("a", build_skill("a", "# A", "2026-01-01T00:00:00Z"))])
     shown = reader.read("signpost://deployment")
     assert (shown["name"], shown["version"], shown["product"]) == ("signpost", __version__, "Signpost")
     assert [endpoint["url"] for endpoint in shown["endpoints"]] == [f"https://gateway.test{path}" for path in ENDPOINTS]
     assert shown["protocolVersions"][:2] == [MODERN, LEGACY]
-    assert shown["counts"] == {"documents": 1, "prompts": 0, "workflows": 2, "capabilities": 0, "skills": 1}
+    assert shown["counts"] == {"documents": 1, "prompts": 1, "workflows": 2, "capabilities": 0, "skills": 1}
+    assert len(reader.ask("prompts/list")["result"]["prompts"]) == 1
     assert reader.read("signpost://deployment", by="otto")["counts"]["workflows"] == 0
 
 

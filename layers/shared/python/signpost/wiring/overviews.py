@@ -47,6 +47,7 @@ def build_overviews(composition: "GatewayComposition") -> Overviews:
 
 def _build_deployment_overview(composition: "GatewayComposition") -> Overview:
     from signpost.mcp.server_description import ServerDescriptions  # noqa: PLC0415 - as the module says
+    from signpost.surfaces.documents import SlashCommands  # noqa: PLC0415 - as above
     from signpost.surfaces.overview.deployment_overview import DeploymentOverview  # noqa: PLC0415 - as above
 
     return DeploymentOverview(
@@ -55,7 +56,7 @@ def _build_deployment_overview(composition: "GatewayComposition") -> Overview:
         catalogue=composition.policy.catalogue,
         callable_skills=composition.callable_skills(),
         skills=composition.documents.skills,
-        prompts=composition.documents.prompts,
+        prompts=(SlashCommands(composition.documents.prompts), composition.components),
     )
 
 

@@ -12,7 +12,7 @@ from signpost.surfaces.documents import caller_of
 if TYPE_CHECKING:
     from signpost.catalogue.callable_skills import CallableSkills
     from signpost.content.documents import Skills
-    from signpost.content.prompts import Prompts
+    from signpost.mcp.providers import PromptProvider
     from signpost.mcp.server_description import ServerDescriptions
 
 SURFACES: Mapping[str, str] = {
@@ -32,7 +32,7 @@ class DeploymentOverview:
         catalogue: CatalogueAccess,
         callable_skills: "CallableSkills",
         skills: "Skills",
-        prompts: "Prompts",
+        prompts: "Sequence[PromptProvider]",
     ) -> None:
         self._public_url = public_url
         self._server = server
@@ -66,7 +66,7 @@ class DeploymentOverview:
         items, caller = self._catalogue.load(call.principal).items, caller_of(call)
         return {
             "documents": len(addressable_skills(self._skills.list_readable(caller))),
-            "prompts": len(self._prompts.list_readable(caller)),
+            "prompts": sum(len(provider.prompts(call)) for provider in self._prompts),
             "workflows": sum(item.kind == "workflow" for item in items),
             "capabilities": sum(item.kind == "capability" for item in items),
             "skills": len(self._callable_skills.allowed(call.principal).listed),

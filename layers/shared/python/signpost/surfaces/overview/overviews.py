@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 from signpost.calling.uri_templates import UriTemplate, parse_uri_template
 from signpost.mcp.messages import encode
 from signpost.mcp.tool_names import spell_links
-from signpost.model import Call, Completion, JsonObject, Resource, ResourceTemplate
+from signpost.model import Call, Completion, Json, JsonObject, Resource, ResourceTemplate, as_object
 from signpost.policy.policy_items import resource_item
 from signpost.records import dataclass
 from signpost.surfaces.overview.resources import SCHEME
@@ -122,7 +122,25 @@ class Overviews:
         if not (is_whole or variables) or not self._accesses.of(call.principal).admits(_item_of(uri)):
             return None
         overview = topic.load()
-        return overview.read_one(variables[topic.variable], call) if variables else overview.read_all(call)
+        if variables:
+            return overview.read_one(variables[topic.variable], call)
+        whole = overview.read_all(call)
+        return whole if whole is None or template is None else self._drop_denied(whole, topic, template, call)
+
+    def _drop_denied(self, whole: JsonObject, topic: Topic, template: UriTemplate, call: Call) -> JsonObject:
+        """Leave out the entries that the caller could not read one by one."""
+        access = self._accesses.of(call.principal)
+
+        def is_allowed(entry: Json) -> bool:
+            name = as_object(entry).get(topic.variable)
+            return not isinstance(name, str) or access.allows(_item_of(str(template.expand({topic.variable: name}))))
+
+        if access.is_open:
+            return whole
+        return {
+            member: list(filter(is_allowed, value)) if isinstance(value, list | tuple) else value
+            for member, value in whole.items()
+        }
 
     def _names_of(self, pattern: str, argument: str, call: Call) -> tuple[UriTemplate, Sequence[str]] | None:
         """Return the template of this pattern and the values of its variable; None if there is no such one."""

@@ -361,6 +361,10 @@ NO_MANIFESTS: Sequence[tuple[JsonObject, str]] = [
         "hosts f, whose name is not a text of 1 to 128 printable characters.",
     ),
     (
+        {"signpost": 1, "manifest": {"functions": [{"id": "f", "name": "$cancel"}]}},
+        "hosts f, whose name begins with $, which is reserved for overrides of runs.",
+    ),
+    (
         {"signpost": 1, "manifest": {"functions": [{"id": "f", "annotations": {"readOnlyHint": "yes"}}]}},
         "hosts f, whose annotations has a readOnlyHint of the wrong type.",
     ),

@@ -99,6 +99,15 @@ class TestUnknownNames:
         error = client.ask("workflow.start", definitionId="price")["error"]
         assert error["message"] == ("price is a capability: start proxy_default with it as `capability` of the input.")
 
+    @pytest.mark.parametrize("name", ["$cancel", "$retry", "$anything"])
+    def test_a_name_that_is_reserved_for_overrides_is_replaced_by_that_of_the_function(self, name: str) -> None:
+        client = CapabilityClient(HostedFunction("yard::odd", name=name), "yard::plain")
+        assert [item["id"] for item in client.ask("gateway.home")["items"]] == ["odd", "plain"]
+        explained = client.ask("workflow.explain", definitionId="proxy_default")
+        assert explained["states"]["ready"]["transitions"] == ["odd", "plain"]
+        assert client.start("odd", input="x")["context"] == {"lastResult": {"input": "x"}}
+        assert client.start(name)["error"]["code"] == "NOT_FOUND"
+
 
 class TestExplanations:
     def test_the_skills_are_transitions_of_the_explained_workflow(self) -> None:

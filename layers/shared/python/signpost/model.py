@@ -224,6 +224,8 @@ class Completion:
 
 PROXY_WORKFLOW = "proxy_default"
 """The workflow that has every capability as a transition."""
+OVERRIDE_PREFIX = "$"
+"""The first character of overrides, which are submitted like transitions but are none."""
 RUN_ID_PREFIX, REQUEST_ID_PREFIX = "wf_", "hr_"
 """The prefixes of the ids of runs and of approval requests."""
 WAITING_FOR = ("agent", "human", "executor", "retry", "workflow", "chain", "in_doubt")

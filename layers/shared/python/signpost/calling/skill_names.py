@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from signpost.calling.lookup import FunctionList
 from signpost.contract import HostedFunction
+from signpost.model import OVERRIDE_PREFIX
 
 SKILL_TOOL_PREFIX = "skill:"
 """The prefix of the name of a skill's tool."""
@@ -25,5 +26,8 @@ def index_by_skill_name(functions: FunctionList) -> Mapping[str, HostedFunction]
 
 
 def skill_name(hosted: HostedFunction) -> str:
-    """Return the name that a function has as a skill unless another function takes it."""
-    return hosted.name or hosted.function.rpartition("::")[2]
+    """Return the name that a function has as a skill unless another function takes it. A declared name that begins
+    like those of overrides is none: as a capability the skill is a transition."""
+    if hosted.name and not hosted.name.startswith(OVERRIDE_PREFIX):
+        return hosted.name
+    return hosted.function.rpartition("::")[2]

@@ -15,7 +15,7 @@ from signpost.contract import (
     LONGEST_NAME,
     LONGEST_TITLE,
 )
-from signpost.model import Json, JsonObject
+from signpost.model import OVERRIDE_PREFIX, Json, JsonObject
 from signpost.schema.limits import is_too_deep
 from signpost.schema.validation import SchemaRefusal, check_schema
 
@@ -49,9 +49,12 @@ def _check_schema(value: object) -> str | None:
 
 
 def _check_name(value: object) -> str | None:
-    if value is None or (_is_text(value, LONGEST_NAME) and cast("str", value).isprintable()):
+    if value is None:
         return None
-    return f"is not a text of 1 to {LONGEST_NAME} printable characters"
+    if not _is_text(value, LONGEST_NAME) or not cast("str", value).isprintable():
+        return f"is not a text of 1 to {LONGEST_NAME} printable characters"
+    is_reserved = cast("str", value).startswith(OVERRIDE_PREFIX)
+    return f"begins with {OVERRIDE_PREFIX}, which is reserved for overrides of runs" if is_reserved else None
 
 
 def _check_title(value: object) -> str | None:

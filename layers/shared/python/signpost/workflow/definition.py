@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Literal, cast, get_args
 
-from signpost.model import Json, JsonObject, as_object
+from signpost.model import OVERRIDE_PREFIX, Json, JsonObject, as_object
 from signpost.records import dataclass
 from signpost.schema.validation import SchemaRefusal, check_schema
 from signpost.workflow.guards import Guard, guard_of, guards_of
@@ -26,8 +26,6 @@ BY_GUARDS = "byGuards"
 NESTED_VALUES = "nested"
 """The member `values` of a compiled transition or `onEnter` whose mappings are resolved in depth. Definitions of older
 releases do not have it: there, values inside of lists and objects are literal."""
-OVERRIDE_PREFIX = "$"
-"""The first character of overrides, which are submitted like transitions but are none."""
 
 
 @dataclass(frozen=True, slots=True)

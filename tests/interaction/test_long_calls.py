@@ -368,3 +368,15 @@ def test_a_capability_of_a_long_function_is_run_by_the_worker() -> None:
     assert answer["structuredContent"]["pending"]["on"] == "executor"
     caller.works()
     assert caller.look(answer)["context"] == {"lastResult": {"what": "ship"}}
+
+
+def test_a_function_that_is_withheld_after_a_long_call_cannot_be_called_in_its_run() -> None:
+    caller = LongCallClient(FLAT)
+    began = caller.build()
+    caller.works()
+    (again,) = [link for link in caller.look(began)["links"] if link["args"].get("transition") == BUILD]
+    caller.settings.set(TENANT, None, "hidden_prefixes", "yard::")
+    caller.advance_clock(REVALIDATION_INTERVAL)
+    refused = caller.call(again["method"], again["args"])["structuredContent"]
+    caller.works()
+    assert (refused["error"]["code"], len(caller.calls)) == ("INVALID_TRANSITION", 1)

@@ -48,6 +48,7 @@ class CallableSkills:
         self._access = access
         self._whole_sets = DerivedCache[str, FunctionList, SkillSet]()
         self._allowed_sets = DerivedCache[Access, FunctionList, SkillSet]()
+        self._withheld = DerivedCache[str, FunctionList, frozenset[str]]()
 
     def whole(self, tenant: str) -> SkillSet:
         """Return the skills of the tenant, whatever policy says."""
@@ -66,6 +67,11 @@ class CallableSkills:
             allowed,
             lambda: _filter_allowed(whole, allowed, lambda function: self._access.shows(principal, function)),
         )
+
+    def is_withheld(self, tenant: str, function: str) -> bool:
+        """Return whether the settings of the tenant keep a hosted function from clients, whatever its name."""
+        functions = self._lists.of(tenant)
+        return function in self._withheld.get(tenant, functions, lambda: _list_withheld(functions))
 
     def find(self, principal: Principal, name: str) -> CallableSkill | None:
         """Find a skill that a client asked for by name. Reports a denial."""
@@ -88,6 +94,10 @@ def _build_set(functions: FunctionList) -> SkillSet:
         if is_tool(hosted, functions.settings)
     ]
     return _split_hidden(skills, lambda _: False)
+
+
+def _list_withheld(functions: FunctionList) -> frozenset[str]:
+    return frozenset(hosted.function for hosted in functions.functions if not is_tool(hosted, functions.settings))
 
 
 def _filter_allowed(whole: SkillSet, allowed: FunctionList, shows: Callable[[str], bool]) -> SkillSet:

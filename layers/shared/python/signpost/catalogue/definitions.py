@@ -123,13 +123,21 @@ class CatalogueDefinitions:
         self, principal: Principal, published: PublishedDefinition, kept: str | None
     ) -> Definition:
         definition, access = published.definition, self._access.of(principal)
-        if definition.id != PROXY_WORKFLOW or access.is_open:
+        if definition.id != PROXY_WORKFLOW:
             return definition
         run = function_run.parse_digest(published.digest)
         if run is not None:
-            # Rules know a function by more names than a capability.
-            return restrict_capabilities(definition, lambda _: self._functions.may_use(principal, run.function), kept)
+            return restrict_capabilities(definition, lambda _: self._may_call(principal, run.function), kept)
+        if access.is_open:
+            return definition
         return restrict_capabilities(definition, lambda capability: _may_use_capability(access, capability), kept)
+
+    def _may_call(self, principal: Principal, function: str) -> bool:
+        """Return whether a client may still call the function of a run: rules know it by more names than a capability,
+        and settings may have hidden it since the run was started."""
+        return not self._functions.is_withheld(principal.tenant, function) and self._functions.may_use(
+            principal, function
+        )
 
     def may_find(self, principal: Principal, run: RunSummary) -> bool:
         access = self._access.of(principal)

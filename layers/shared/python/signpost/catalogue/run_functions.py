@@ -22,6 +22,10 @@ class RunFunctions(Protocol):
 
     def may_use(self, principal: Principal, function: str) -> bool: ...
 
+    def is_withheld(self, tenant: str, function: str) -> bool:
+        """Return whether the settings of the tenant keep a hosted function from clients."""
+        ...
+
     def find_skill(self, principal: Principal, name: str) -> "CallableSkill | None":
         """Find a skill that a client asked for by name; None if policy denies it. Reports a denial."""
         ...
@@ -44,6 +48,10 @@ class HostedRunFunctions:
     def may_use(self, principal: Principal, function: str) -> bool:
         del principal, function
         return True
+
+    def is_withheld(self, tenant: str, function: str) -> bool:
+        del tenant, function
+        return False
 
     def find_skill(self, principal: Principal, name: str) -> "CallableSkill | None":
         del principal, name
@@ -71,6 +79,10 @@ class SkillRunFunctions(HostedRunFunctions):
     @override
     def may_use(self, principal: Principal, function: str) -> bool:
         return self._access.allows(principal, function)
+
+    @override
+    def is_withheld(self, tenant: str, function: str) -> bool:
+        return self._skills.is_withheld(tenant, function)
 
     @override
     def find_skill(self, principal: Principal, name: str) -> "CallableSkill | None":

@@ -253,6 +253,30 @@ class TestDescribe:
         assert refused["error"]["message"].endswith(f"Did you mean {meant}?")
         assert client.ask(refused["links"][0]["method"], **refused["links"][0]["args"])["id"] == meant
 
+    def test_a_similar_id_of_the_wanted_kind_is_linked_with_the_kind(self) -> None:
+        client = CapabilityClient("yard::pricing")
+        client.register("pricing", PRICING)
+        refused = client.ask("gateway.describe", id="pricin", kind="document")
+        link = refused["links"][0]
+        assert client.ask(link["method"], **link["args"])["kind"] == "document"
+
+    @pytest.mark.parametrize("kind", ["document", "workflow", "approval"])
+    def test_a_run_is_not_described_as_an_item_of_another_kind(self, client: CapabilityClient, kind: str) -> None:
+        run = client.start("price")["workflowId"]
+        assert client.ask("gateway.describe", id=run)["kind"] == "run"
+        assert client.ask("gateway.describe", id=run, kind="run")["id"] == run
+        assert client.ask("gateway.describe", id=run, kind=kind)["error"]["code"] == "NOT_FOUND"
+
+    def test_the_longest_ids_of_a_document_and_of_a_resource_are_described_by_their_links(self) -> None:
+        uri, document = f"yard://{'x' * 2_041}", "/".join(["x" * 60] * 16)
+        client = CapabilityClient(HostedFunction("yard::gate", component=Component("resource", uri=uri)))
+        client.register(document + "/" + "y" * 40, PRICING)
+        for kind in ("document", "resource"):
+            (found,) = client.ask("gateway.search", kind=kind)["results"]
+            assert len(found["item"]["id"]) > 1_000
+            (link,) = links_of(found["item"], "describe")
+            assert client.ask(link["method"], **link["args"])["id"] == found["item"]["id"]
+
 
 def publish_manifest(client: CapabilityClient, manifest: JsonObject) -> None:
     adapters = client.gateway.adapters

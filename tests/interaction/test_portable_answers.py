@@ -154,6 +154,20 @@ def test_texts_of_the_gateway_name_tools_as_they_are_listed(client: PortableClie
 
 
 @pytest.mark.invariant(119)
+def test_a_start_without_a_capability_names_no_tool_in_another_spelling() -> None:
+    client = PortableClient("/mcp")
+    publish_nothing: Any = {"version": 1, "proxy": {"expose": []}, "workflows": {}}
+    adapters = client.gateway.adapters
+    publish(adapters.content, adapters.values, adapters.definitions, TENANT, publish_nothing)
+    client.gateway.clock.advance(3)
+    refused = client.call("workflow_start", input={})
+    assert refused["error"]["code"] == "INPUT_SCHEMA_VIOLATION"
+    assert [name for name in NAMES if name in refused["error"]["message"]] == []
+    (home,) = [link for link in refused["links"] if link["rel"] == "home"]
+    assert [item["id"] for item in client.call(home["method"], **home["args"])["items"]] == ["patient"]
+
+
+@pytest.mark.invariant(119)
 def test_a_repeated_token_is_refused_with_a_link_to_its_run(client: PortableClient) -> None:
     started = client.call("workflow_start", definitionId="review", clientToken="t")
     refused = client.call("workflow_start", definitionId="review", clientToken="t", input={"other": 1})

@@ -99,6 +99,19 @@ class TestUnknownNames:
         error = client.ask("workflow.start", definitionId="price")["error"]
         assert error["message"] == ("price is a capability: start proxy_default with it as `capability` of the input.")
 
+    def test_a_similar_capability_is_linked_although_a_workflow_has_its_id(self, client: CapabilityClient) -> None:
+        states: JsonObject = {"open": {"transitions": {"go": {"target": "done"}}}, "done": {"terminal": True}}
+        adapters = client.gateway.adapters
+        manifest: JsonObject = {"version": 1, "workflows": {"price": {"initialState": "open", "states": states}}}
+        publish(adapters.content, adapters.values, adapters.definitions, TENANT, manifest)
+        client.advance_clock(REVALIDATION_INTERVAL)
+        for asked, kind in (
+            ({"input": {"capability": "prise"}}, "capability"),
+            ({"definitionId": "prise"}, "workflow"),
+        ):
+            link = client.ask("workflow.start", **asked)["links"][0]
+            assert client.ask(link["method"], **link["args"])["kind"] == kind
+
     @pytest.mark.parametrize("name", ["$cancel", "$retry", "$anything"])
     def test_a_name_that_is_reserved_for_overrides_is_replaced_by_that_of_the_function(self, name: str) -> None:
         client = CapabilityClient(HostedFunction("yard::odd", name=name), "yard::plain")

@@ -278,12 +278,12 @@ class TestErrors:
     def test_an_unknown_definition_is_an_error_with_the_nearest_one(self, client: ToolsClient, tool: str) -> None:
         answered = client.fails(tool, definitionId="deploy-pipeline")
         assert "Did you mean deploy_pipeline?" in answered["error"]["message"]
-        assert answered["links"][0]["args"] == {"id": "deploy_pipeline"}
+        assert answered["links"][0]["args"] == {"id": "deploy_pipeline", "kind": "workflow"}
 
     def test_starting_a_capability_as_a_workflow_is_refused_with_a_hint(self, client: ToolsClient) -> None:
         answered = client.fails("workflow.start", definitionId="github.list_issues", input={"repo": "o/r"})
         assert "is a capability" in answered["error"]["message"]
-        assert answered["links"][0]["args"] == {"id": "github.list_issues"}
+        assert answered["links"][0]["args"] == {"id": "github.list_issues", "kind": "capability"}
 
     def test_invalid_input_is_an_error_that_links_to_the_schema(self, client: ToolsClient) -> None:
         answered = client.fails("workflow.start", definitionId="deploy_pipeline", input={})
@@ -396,7 +396,7 @@ class TestCapabilities:
         answered = client.fails("workflow.start", definitionId="proxy_default", input=given)
         assert answered["error"]["code"] == "NOT_FOUND"
         if isinstance(capability, str):
-            assert answered["links"][0]["args"] == {"id": "github.list_issues"}
+            assert answered["links"][0]["args"] == {"id": "github.list_issues", "kind": "capability"}
 
     @pytest.mark.parametrize(("wanted", "shown"), [({"a": 1}, '{"a": 1}'), ("x" * 900_000, "x" * 200)])
     def test_an_unknown_capability_is_quoted_as_short_json(self, client: ToolsClient, wanted: Any, shown: str) -> None:

@@ -31,6 +31,7 @@ from signpost.surfaces.gateway.item_answers import (
 )
 from signpost.surfaces.gateway.item_lists import ItemLists
 from signpost.surfaces.gateway.tool_specs import (
+    APPROVAL,
     CAPABILITY,
     CONTENT_KINDS,
     DESCRIBE,
@@ -38,6 +39,7 @@ from signpost.surfaces.gateway.tool_specs import (
     HOME,
     KINDS,
     PAGE,
+    RUN,
     RUN_FILTERS,
     RUN_KINDS,
     SEARCH,
@@ -52,7 +54,8 @@ if TYPE_CHECKING:
     from signpost.workflow.ports import DefinitionSource
 
 CURSOR = "gateway.home"
-RUN_PREFIXES = (RUN_ID_PREFIX, REQUEST_ID_PREFIX)
+RUN_PREFIXES: Mapping[str, str] = {RUN: RUN_ID_PREFIX, APPROVAL: REQUEST_ID_PREFIX}
+"""With what the ids of runs and of approval requests begin, by kind."""
 
 
 class Discovery:
@@ -127,11 +130,12 @@ class Discovery:
 
     def _describe(self, arguments: JsonObject, call: Call) -> CallToolResult:
         name, kind = str(arguments["id"]), arguments.get("kind")
-        kinds = (kind,) if isinstance(kind, str) else KINDS
-        found = next(filter(None, (self._find(wanted, name, call) for wanted in kinds)), None)
+        kinds = (kind,) if isinstance(kind, str) else (*KINDS, *RUN_KINDS)
+        found = next(filter(None, (self._find(wanted, name, call) for wanted in kinds if wanted in KINDS)), None)
         if found is not None:
             return self._describe_item(found, call)
-        run = self._runs().describe(name, call.principal) if name.startswith(RUN_PREFIXES) else None
+        is_run = any(name.startswith(prefix) for wanted, prefix in RUN_PREFIXES.items() if wanted in kinds)
+        run = self._runs().describe(name, call.principal) if is_run else None
         return self._refuse_unknown(name, kinds, call) if run is None else build_result(run)
 
     def _find(self, kind: str, name: str, call: Call) -> FoundItem | None:
@@ -201,4 +205,5 @@ class Discovery:
         known = {item_id for kind, item_id in self.lists.everything(call).by_key if kind in kinds}
         close = suggest_name(name, sorted(known))
         advice = f"Did you mean {close}?" if close else "Follow the `search` link to find items."
-        return build_error("NOT_FOUND", f"There is no item with the id {name}. {advice}", describe_links(close))
+        links = describe_links(close, kinds[0] if len(kinds) == 1 else None)
+        return build_error("NOT_FOUND", f"There is no item with the id {name}. {advice}", links)

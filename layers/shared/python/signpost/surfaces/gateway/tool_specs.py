@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
+from signpost.contract import LONGEST_URI
 from signpost.errors import GatewayToolCode
 from signpost.model import PROXY_WORKFLOW, WAITING_FOR, Call, CallToolResult, Json, JsonObject, Tool
 
@@ -27,6 +28,8 @@ INSTRUCTIONS = (
 PAGE = 200
 """The most items of the catalogue in one answer."""
 LONGEST_NAME = 1000
+LONGEST_ITEM_ID = LONGEST_URI
+"""The URI of a resource is the longest id that an item can have."""
 _POSSIBLE_RUN = re.compile(r"wf_[A-Za-z0-9]{1,64}")
 """The ids that a run can have. An error links to no other."""
 WORKFLOW, CAPABILITY, CONNECTION = "workflow", "capability", "connection"
@@ -161,7 +164,11 @@ DESCRIBE = Tool(
     ),
     input_schema=_closed_object(
         ["id"],
-        id={**_NAME, "description": "The id of an item of gateway.home or gateway.search."},
+        id={
+            "type": "string",
+            "maxLength": LONGEST_ITEM_ID,
+            "description": "The id of an item of gateway.home or gateway.search.",
+        },
         kind={
             "enum": [*KINDS, *RUN_KINDS],
             "description": "The kind of the item, where items of several kinds have the id.",
@@ -310,6 +317,10 @@ def refuse_arguments(arguments: JsonObject, message: str) -> CallToolResult:
     return build_error("INPUT_SCHEMA_VIOLATION", message, [self_link(str(workflow_id))] if is_possible else [])
 
 
-def describe_links(item_id: str | None) -> Sequence[JsonObject]:
-    """Return a link to the item that the client probably meant, if there is one."""
-    return () if item_id is None else (link("describe", DESCRIBE, id=item_id),)
+def describe_links(item_id: str | None, kind: str | None = None) -> Sequence[JsonObject]:
+    """Return a link to the item that the client probably meant, if there is one. Items of several kinds may have its
+    id: `kind` names the one that is meant, if that is known."""
+    if item_id is None:
+        return ()
+    of_kind: JsonObject = {} if kind is None else {"kind": kind}
+    return (link("describe", DESCRIBE, id=item_id, **of_kind),)

@@ -142,4 +142,4 @@ def _run_request(
 
 def _declined_result(found: WorkflowRefusal) -> CallToolResult:
     run_links = () if found.run is None else (self_link(found.run),)
-    return build_error(found.code, found.message, [*run_links, *describe_links(found.about)])
+    return build_error(found.code, found.message, [*run_links, *describe_links(found.about, found.about_kind)])

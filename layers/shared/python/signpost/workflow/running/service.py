@@ -63,6 +63,8 @@ class WorkflowRefusal:
     message: str
     about: str | None = None
     """A name to look at instead: the one that was probably meant, or the one that could not be started this way."""
+    about_kind: str | None = None
+    """The kind of the item of that name, because items of several kinds may have it."""
     run: str | None = None
     """The instance to look at instead."""
 
@@ -117,11 +119,13 @@ def _find_other_start(validators: "Validators", loaded: LoadedInstance, request:
     return f"{started} with another input"
 
 
-def _find_subject(request: StartRequest) -> str | None:
-    """Return the name that a request is about: a capability or a workflow; None for the workflow of all capabilities,
-    which no list shows."""
-    name = start_target_of(request.definition_id, request.input)
-    return None if name == PROXY_WORKFLOW else name
+def _find_subject(request: StartRequest) -> tuple[str | None, str | None]:
+    """Return the name and the kind of the capability or workflow that a request is about; None for the workflow of all
+    capabilities, which no list shows."""
+    capability = requested_capability(request.definition_id, request.input)
+    if capability is not None:
+        return capability, "capability"
+    return (None, None) if request.definition_id == PROXY_WORKFLOW else (request.definition_id, "workflow")
 
 
 class Workflows:
@@ -187,7 +191,7 @@ class Workflows:
             return self._answer_repeated_start(new_instance.workflow_id, request, principal)
         if not written.is_kept and written.step.refusal is not None:
             # The `onEnter` of the initial state failed: there is no instance that could be continued.
-            return WorkflowRefusal("EXECUTOR_FAILED", written.step.refusal.message, _find_subject(request))
+            return WorkflowRefusal("EXECUTOR_FAILED", written.step.refusal.message, *_find_subject(request))
         return StepResult(definition, written.step)
 
     def id_for(self, request: StartRequest, principal: Principal) -> str:
@@ -213,7 +217,7 @@ class Workflows:
             f"Your clientToken has already started {started}: the run {workflow_id}. Follow the `self` link to read "
             "that run, or use another clientToken."
         )
-        return WorkflowRefusal("ALREADY_STARTED", message, _find_subject(request), workflow_id)
+        return WorkflowRefusal("ALREADY_STARTED", message, *_find_subject(request), workflow_id)
 
     def get(self, workflow_id: str, principal: Principal, ends_at: float) -> StepResult | WorkflowRefusal:
         loaded = self.load_visible(workflow_id, principal)
@@ -290,7 +294,7 @@ class Workflows:
             return self._build_unknown_definition(request.definition_id, principal)
         message = (
             f"{PROXY_WORKFLOW} was not started: its input has to name a capability as `{CAPABILITY}`. "
-            "gateway.home lists the capabilities."
+            "Follow the `home` link to find one."
         )
         return WorkflowRefusal("INPUT_SCHEMA_VIOLATION", message)
 
@@ -301,7 +305,7 @@ class Workflows:
         if proxy is None or definition_id not in capabilities_of(proxy.definition):
             return _build_not_found("workflow", definition_id, self._definitions.list_offered_ids(principal))
         message = f"{definition_id} is a capability: start {PROXY_WORKFLOW} with it as `capability` of the input."
-        return WorkflowRefusal("NOT_FOUND", message, definition_id)
+        return WorkflowRefusal("NOT_FOUND", message, definition_id, "capability")
 
     def _process_event(
         self, loaded: LoadedInstance, event: Submission | StatusCheck | CancelRequest, ends_at: float
@@ -382,4 +386,4 @@ class Workflows:
 def _build_not_found(kind: str, name: str, names: Iterable[str]) -> WorkflowRefusal:
     close = suggest_name(name, names)
     advice = f"Did you mean {close}?" if close else "Follow the `home` link to see the available ones."
-    return WorkflowRefusal("NOT_FOUND", f"There is no {kind} {name} that you can start. {advice}", close)
+    return WorkflowRefusal("NOT_FOUND", f"There is no {kind} {name} that you can start. {advice}", close, kind)

@@ -56,6 +56,32 @@ def test_the_tools_that_continue_a_run_are_listed_with_what_starts_one(
 
 
 @pytest.mark.invariant(124)
+@pytest.mark.parametrize("path", [FLAT, FUNCTIONS])
+@pytest.mark.parametrize(
+    ("hosted", "milliseconds", "is_listed"),
+    [
+        (QUICK, 40_000, True),
+        (QUICK, 25_000, False),
+        (HostedFunction("yard::short", timeout_ms=5_000), 40_000, False),
+        (HostedFunction("yard::shaped", output_schema={"type": "object"}), 40_000, False),
+        (HostedFunction("yard::secret", hidden=True), 40_000, True),
+    ],
+    ids=["longer than a client waits", "as long", "the author declared less", "an output schema", "hidden"],
+)
+def test_they_are_listed_where_the_setting_of_the_tenant_makes_calls_long(
+    path: str, hosted: HostedFunction, milliseconds: int, is_listed: bool
+) -> None:
+    client = client_of(path, hosted=[hosted])
+    assert not {*RUN_NAMES} & {*client.list_tool_names()}
+    client.settings.set(TENANT, None, "tool_timeout_ms", milliseconds)
+    client.advance_clock(3)
+    assert ({*RUN_NAMES} <= {*client.list_tool_names()}) is is_listed
+    name = "yard__" + hosted.function[6:] if path == FUNCTIONS else "skill:" + hosted.function[6:]
+    answer = client.call(name)
+    assert ("workflowId" in answer.get("structuredContent", {})) is is_listed
+
+
+@pytest.mark.invariant(124)
 def test_a_run_is_driven_to_its_end_by_listed_tools_alone() -> None:
     client = client_of(FLAT, workflows={"four": FOUR_STEPS})
     listed = set(client.list_tool_names())

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from signpost.caches import DerivedCache
 from signpost.calling.function_access import FunctionAccess
 from signpost.calling.lookup import FunctionList, FunctionLists
+from signpost.calling.runtime_settings import may_be_long
 from signpost.calling.skill_names import SKILL_TOOL_PREFIX, index_by_skill_name
 from signpost.catalogue.exposure import is_tool
 from signpost.contract import HostedFunction
@@ -24,6 +25,8 @@ class CallableSkill:
     hosted: HostedFunction
     is_own: bool
     """True if it is the tenant's own, False if it is shipped."""
+    may_be_long: bool = False
+    """Whether calls of it may become runs."""
 
     @property
     def description(self) -> str:
@@ -89,7 +92,7 @@ def tool_name_of(skill: CallableSkill) -> str:
 def _build_set(functions: FunctionList) -> SkillSet:
     by_name = index_by_skill_name(functions)
     skills = [
-        CallableSkill(name, hosted, hosted.function in functions.own)
+        CallableSkill(name, hosted, hosted.function in functions.own, may_be_long(hosted, functions.settings))
         for name, hosted in sorted(by_name.items())
         if is_tool(hosted, functions.settings)
     ]

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from signpost.caches import DerivedCache
 from signpost.calling.function_access import FunctionAccess
 from signpost.calling.function_schemas import GENERIC, client_schema, skill_arguments
-from signpost.calling.runtime_settings import is_declared_long
 from signpost.calling.skill_names import SKILL_TOOL_PREFIX
 from signpost.catalogue.callable_skills import CallableSkill, CallableSkills, SkillSet, tool_name_of
 from signpost.model import Call, CallToolResult, InputRequired, JsonObject, Principal, Tool, as_object
@@ -54,7 +53,7 @@ class SkillTools:
         return self._tools_for(call.principal).hidden
 
     def has_long_calls(self, call: Call) -> bool:
-        """Tell whether the author of a skill, listed or hidden, declared that its calls become runs."""
+        """Tell whether calls of a skill, listed or hidden, may become runs."""
         return self._tools_for(call.principal).has_long_calls
 
     def tool(self, name: str, call: Call) -> Tool | None:
@@ -80,7 +79,12 @@ class SkillTools:
             listed, hidden = (
                 [tools[skill.name] for skill in part if skill.name in tools] for part in (skills.listed, skills.hidden)
             )
-            has_long_calls = any(is_declared_long(skill.hosted) for skill in skills.by_name.values())
+            # A call of a tool with an output schema never becomes a run.
+            has_long_calls = any(
+                skill.may_be_long and tools[skill.name].output_schema is None
+                for skill in skills.by_name.values()
+                if skill.name in tools
+            )
             return _SkillToolSet(listed, hidden, has_long_calls)
 
         return self._tool_sets.get((principal.tenant, self._access.of(principal)), skills, build_set)

@@ -10,7 +10,7 @@ from signpost.caches import DerivedCache
 from signpost.calling.function_access import FunctionAccess
 from signpost.calling.function_schemas import client_schema
 from signpost.calling.lookup import FunctionList, FunctionView
-from signpost.calling.runtime_settings import is_declared_long, placement_of
+from signpost.calling.runtime_settings import may_be_long, placement_of
 from signpost.catalogue.exposure import is_never_a_tool, is_tool
 from signpost.contract import HostedFunction
 from signpost.model import Call, CallToolResult, InputRequired, JsonObject, Tool
@@ -50,7 +50,7 @@ class FunctionTools:
         return self._tools_for(call).hidden
 
     def has_long_calls(self, call: Call) -> bool:
-        """Tell whether the author of a tool, listed or hidden, declared that its calls become runs."""
+        """Tell whether calls of a tool, listed or hidden, may become runs."""
         return self._tools_for(call).has_long_calls
 
     def tool(self, name: str, call: Call) -> Tool | None:
@@ -98,10 +98,15 @@ def _build_tool_set(functions: FunctionList, shows: Callable[[str], bool]) -> _F
     with_names = (hosted for hosted in functions.functions if has_tool_name(hosted.function))
     visible = [hosted for hosted in with_names if is_tool(hosted, functions.settings)]
     hidden = {hosted.function for hosted in visible if hosted.hidden and not shows(hosted.function)}
+    tools = {hosted.function: _build_tool(hosted) for hosted in visible}
     return _FunctionToolSet(
-        listed=[_build_tool(hosted) for hosted in visible if hosted.function not in hidden],
-        hidden=[_build_tool(hosted) for hosted in visible if hosted.function in hidden],
-        has_long_calls=any(map(is_declared_long, visible)),
+        listed=[tool for function, tool in tools.items() if function not in hidden],
+        hidden=[tool for function, tool in tools.items() if function in hidden],
+        # A call of a tool with an output schema never becomes a run.
+        has_long_calls=any(
+            may_be_long(hosted, functions.settings) and tools[hosted.function].output_schema is None
+            for hosted in visible
+        ),
     )
 
 

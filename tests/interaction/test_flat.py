@@ -12,6 +12,7 @@ from core_skills.hosted import core_toolkits
 from signpost.adapters.memory import MemoryBreakers
 from signpost.calling import wire
 from signpost.calling.failures import failure, reported_failure
+from signpost.calling.function_schemas import merge_config, skill_schema
 from signpost.calling.lookup import REVALIDATION_INTERVAL
 from signpost.catalogue.snapshot import CatalogueSnapshot
 from signpost.content.callers import Caller
@@ -19,7 +20,6 @@ from signpost.content.names import INTERNAL_NAMESPACES
 from signpost.contract import BreakerState, CallReply, Executor, Failure, HostedFunction, Result
 from signpost.model import CatalogueItem, JsonObject, Principal
 from signpost.schema.validation import VALIDATION_TIME_LIMIT, check_schema
-from signpost.surfaces.flat.function_tools import merge_config, skill_schema
 from signpost.surfaces.gateway.tool_specs import GATEWAY_TOOLS, RUN_TOOLS
 from signpost.toolkit import Toolkit
 from tests.interaction.test_unavailable_instances import OverloadedInstanceStore

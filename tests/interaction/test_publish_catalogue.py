@@ -19,7 +19,7 @@ from signpost.calling.lookup import FunctionView
 from signpost.catalogue.cache import CachedCatalogue, CatalogueView
 from signpost.catalogue.catalogue_access import CatalogueAccess
 from signpost.catalogue.definitions import CatalogueDefinitions
-from signpost.catalogue.items import LONGEST_TEXT, compile_definitions
+from signpost.catalogue.items import compile_definitions
 from signpost.catalogue.publishing import catalogue as catalogue_publisher
 from signpost.catalogue.publishing.catalogue import CataloguePublisher
 from signpost.catalogue.publishing.publisher import Publisher, PublishFunctions
@@ -29,7 +29,7 @@ from signpost.catalogue.run_functions import HostedRunFunctions
 from signpost.content.api.errors import RegistryRefusal
 from signpost.content.callers import Caller
 from signpost.list_revisions import RevisionView
-from signpost.model import PROXY_WORKFLOW
+from signpost.model import LONGEST_ITEM_TEXT, PROXY_WORKFLOW
 from signpost.policy.access import UnrestrictedAccess
 from tests.support.catalogues import search_catalogue
 from tests.support.memory_gateway import ManualClock
@@ -310,7 +310,7 @@ def test_a_search_reads_only_the_beginning_of_a_long_workflow(stage: CatalogueSt
     states = {"open": {"terminal": True, "guidance": "zebra " + "x" * 100_000}}
     stage.publish(workflows={"long": {"initialState": "open", "states": states}})
     assert search_catalogue(stage.snapshot, "zebra") == ["long"]
-    assert len(stage.snapshot.items[0].text) == LONGEST_TEXT
+    assert len(stage.snapshot.items[0].text) == LONGEST_ITEM_TEXT
 
 
 class TestLimits:

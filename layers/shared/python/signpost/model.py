@@ -233,6 +233,10 @@ WAITING_FOR = ("agent", "human", "executor", "retry", "workflow", "chain", "in_d
 run, or is followed by automatic ones; or a principal with the permission resolves a step in doubt."""
 
 
+LONGEST_ITEM_TEXT = 10_000
+"""Characters of the further text of an item. Every gateway reads it at a cold start, and only searches use it."""
+
+
 @dataclass(frozen=True, slots=True)
 class CatalogueItem:
     """An item that a tenant has published: a workflow, a capability, or a connection for display."""

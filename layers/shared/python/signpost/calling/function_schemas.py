@@ -9,6 +9,7 @@ GENERIC: JsonObject = {
     "config": {"type": "object", "description": "Further arguments of the skill, by name."},
 }
 """The properties that a skill takes if its author declared no schema."""
+CLOSING_KEYWORDS = ("additionalProperties", "unevaluatedProperties")
 
 
 def client_schema(schema: JsonObject | None) -> JsonObject:
@@ -23,6 +24,27 @@ def skill_arguments(declared: JsonObject | None) -> JsonObject:
     if declared is None:
         return {"type": "object", "properties": GENERIC, "additionalProperties": False}
     return client_schema(declared)
+
+
+def skill_schema(declared: JsonObject | None) -> JsonObject:
+    """Return the input schema of the tool of a skill: the generic properties and those that the author declared, which
+    take precedence. A closed schema stays as declared. If the author declared nothing, it has the generic properties
+    only."""
+    if declared is None:
+        return skill_arguments(None)
+    shown = client_schema(declared)
+    if any(declared.get(keyword) is False for keyword in CLOSING_KEYWORDS):
+        return shown
+    return {**shown, "properties": {**GENERIC, **as_object(shown.get("properties"))}}
+
+
+def merge_config(declared: JsonObject | None, arguments: JsonObject) -> JsonObject:
+    """Return the arguments as the function takes them. If it declares no `config` of its own, the members of `config`
+    are arguments, too; arguments beside `config` take precedence."""
+    if declared is None or "config" in as_object(declared.get("properties")):
+        return arguments
+    others = {name: value for name, value in arguments.items() if name != "config"}
+    return {**as_object(arguments.get("config")), **others}
 
 
 def _without_booleans(schema: JsonObject) -> JsonObject:

@@ -8,7 +8,7 @@ from signpost.catalogue.publishing.references import BodyKey, Reference, list_st
 from signpost.catalogue.publishing.sent_definitions import DefinedKind, SentDefinitions
 from signpost.content.digests import digest_of
 from signpost.hazards.model import EntryKind, PublicationWarning
-from signpost.model import PROXY_WORKFLOW, CatalogueItem, Json, JsonObject, as_object
+from signpost.model import LONGEST_ITEM_TEXT, PROXY_WORKFLOW, CatalogueItem, Json, JsonObject, as_object
 from signpost.workflow.authoring.compile import (
     CatalogueEntry,
     CompiledManifest,
@@ -18,10 +18,6 @@ from signpost.workflow.authoring.compile import (
 from signpost.workflow.authoring.source_tree import build_source_node
 from signpost.workflow.proxy_default import transitions_in
 from signpost.workflow.running import serialization
-
-LONGEST_TEXT = 10_000
-"""Characters of the text that describes the inside of a workflow. Every gateway reads it at a cold start, and only
-searches use it."""
 
 
 def compile_definitions(value: Json) -> SentDefinitions | Sequence[str]:
@@ -101,7 +97,7 @@ def _item_of(entry: CatalogueEntry, digest: str) -> CatalogueItem:
         description=entry.description,
         tags=tuple(entry.tags),
         aliases=tuple(entry.aliases),
-        text=" ".join((*entry.examples, entry.text))[:LONGEST_TEXT],
+        text=" ".join((*entry.examples, entry.text))[:LONGEST_ITEM_TEXT],
         definition=digest,
         enabled=entry.enabled,
         input_schema=(entry.input_schema or {}) if entry.kind == "workflow" else None,

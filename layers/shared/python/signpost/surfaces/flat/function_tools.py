@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 
 from signpost.caches import DerivedCache
 from signpost.calling.function_access import FunctionAccess
-from signpost.calling.function_schemas import GENERIC, client_schema, skill_arguments
+from signpost.calling.function_schemas import merge_config, skill_schema
 from signpost.calling.skill_names import SKILL_TOOL_PREFIX
 from signpost.catalogue.callable_skills import CallableSkill, CallableSkills, SkillSet, tool_name_of
-from signpost.model import Call, CallToolResult, InputRequired, JsonObject, Principal, Tool, as_object
+from signpost.model import Call, CallToolResult, InputRequired, JsonObject, Principal, Tool
 from signpost.policy.access import Access
 from signpost.records import dataclass
 from signpost.surfaces.function_calls import FunctionCalls, tool_of
@@ -26,7 +26,6 @@ INSTRUCTIONS = (
 )
 MENTIONS = (SKILL_TOOL_PREFIX, WORKFLOW_TOOL, *(tool.name for tool in RUN_TOOLS), "catalog", "skill__fetch")
 """The tools that the instructions name, and the prefixes of names."""
-CLOSING_KEYWORDS = ("additionalProperties", "unevaluatedProperties")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,26 +93,6 @@ class SkillTools:
         return self._tools_by_skill.get(
             tenant, skills, lambda: {skill.name: _build_tool(skill) for skill in skills.by_name.values()}
         )
-
-
-def skill_schema(declared: JsonObject | None) -> JsonObject:
-    """Build the input schema of a skill: the generic properties and those that the author declared, which take
-    precedence. If the author declared nothing, no other properties are allowed. A closed schema stays as declared."""
-    if declared is None:
-        return skill_arguments(None)
-    shown = client_schema(declared)
-    if any(declared.get(keyword) is False for keyword in CLOSING_KEYWORDS):
-        return shown
-    return {**shown, "properties": {**GENERIC, **as_object(shown.get("properties"))}}
-
-
-def merge_config(declared: JsonObject | None, arguments: JsonObject) -> JsonObject:
-    """Return the arguments as the function takes them. If it declares no `config` of its own, the members of `config`
-    are arguments, too; arguments beside `config` take precedence."""
-    if declared is None or "config" in as_object(declared.get("properties")):
-        return arguments
-    others = {name: value for name, value in arguments.items() if name != "config"}
-    return {**as_object(arguments.get("config")), **others}
 
 
 def _build_tool(skill: CallableSkill) -> Tool:

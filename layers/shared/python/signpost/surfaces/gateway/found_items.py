@@ -8,15 +8,12 @@ from typing import TYPE_CHECKING
 from signpost.catalogue.cache import CachedCatalogue
 from signpost.catalogue.callable_skills import CallableSkill, SkillSet
 from signpost.content.model import Skill
-from signpost.model import CatalogueItem, Json, Prompt, Resource, ResourceTemplate, as_object
+from signpost.model import LONGEST_ITEM_TEXT, CatalogueItem, Json, Prompt, Resource, ResourceTemplate, as_object
 from signpost.records import dataclass
 from signpost.surfaces.gateway.tool_specs import CAPABILITY, DOCUMENT, PROMPT, RESOURCE
 
 if TYPE_CHECKING:
     from signpost.search.ranking import CatalogueSearch
-
-LONGEST_TEXT = 10_000
-"""Characters of the text of an item that a search covers."""
 
 type ItemSource = CallableSkill | Skill | Prompt | Resource | ResourceTemplate | None
 """The value that an item stands for; None for an item that its tenant has published in a manifest."""
@@ -104,7 +101,7 @@ def build_skill_item(skill: CallableSkill) -> FoundItem:
         title=hosted.title or skill.name,
         description=skill.description,
         tags=tuple(dict.fromkeys((*category, *_texts_in(hosted.meta.get("tags"))))),
-        text=" ".join(_searched_texts(skill))[:LONGEST_TEXT],
+        text=" ".join(_searched_texts(skill))[:LONGEST_ITEM_TEXT],
     )
     return FoundItem(item, skill)
 
@@ -141,7 +138,7 @@ def _build_prompt_item(prompt: Prompt) -> FoundItem:
         text for argument in prompt.arguments for text in (argument.name, argument.description) if text
     )
     item = CatalogueItem(
-        prompt.name, PROMPT, prompt.title or prompt.name, prompt.description or "", text=arguments[:LONGEST_TEXT]
+        prompt.name, PROMPT, prompt.title or prompt.name, prompt.description or "", text=arguments[:LONGEST_ITEM_TEXT]
     )
     return FoundItem(item, prompt)
 

@@ -51,11 +51,12 @@ class _NamesOfItems:
     def __init__(self, beside: RulesBeside, hosted: FunctionList) -> None:
         self._by_skill_name = index_by_skill_name(hosted)
         self._skill_names = {function.function: name for name, function in self._by_skill_name.items()}
+        self._skills_only = self._by_skill_name.keys() - beside.capabilities.keys()
         self._functions = [function.function for function in hosted.functions]
         self._by_prefix: Mapping[str, Collection[str] | None] = {
             SKILL_TOOL_PREFIX: list(self._by_skill_name),
             f"{WORKFLOW}:": beside.workflows,
-            f"{CAPABILITY}:": [*beside.capabilities, *self._by_skill_name],
+            f"{CAPABILITY}:": list(beside.capabilities),
             f"{CONNECTION}:": beside.connections,
         }
 
@@ -65,6 +66,8 @@ class _NamesOfItems:
             return None
         if "::" in pattern and "/" not in pattern:
             return _describe_missing(pattern, self._functions, "")
+        if pattern.removeprefix(f"{CAPABILITY}:") in self._skills_only and pattern.startswith(f"{CAPABILITY}:"):
+            return _describe_skill(pattern)
         for prefix, names in self._by_prefix.items():
             if pattern.startswith(prefix) and names is not None:
                 return _describe_missing(pattern.removeprefix(prefix), names, prefix)
@@ -73,6 +76,13 @@ class _NamesOfItems:
     def item_of_function(self, function: str) -> PolicyItem:
         name = self._skill_names.get(function)
         return function_item(function, *((f"{SKILL_TOOL_PREFIX}{name}",) if name is not None else ()))
+
+
+def _describe_skill(pattern: str) -> str:
+    name = SKILL_TOOL_PREFIX + pattern.removeprefix(f"{CAPABILITY}:")
+    return (
+        f"its `what` names {pattern!r}, but no published capability has this id: rules name the callable skill {name!r}"
+    )
 
 
 def _describe_missing(name: str, names: Collection[str], prefix: str) -> str | None:

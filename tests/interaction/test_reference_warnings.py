@@ -109,7 +109,7 @@ UNHOSTED_CASES: Mapping[str, tuple[Mapping[str, Any], str]] = {
             "a": {"onEnter": {"executor": function("shop::prise")}, "terminal": True}}}}},
         f"workflow buy: warning: a.onEnter: {UNHOSTED}",
     ),
-    "capability": ({"capabilities": {"price": capability("shop::prise")}}, f"capability price: warning: {UNHOSTED}"),
+    "capability": ({"capabilities": {"cost": capability("shop::prise")}}, f"capability cost: warning: {UNHOSTED}"),
     "prompt": ({"prompts": [PROMPT]}, f"prompt ask: warning: {UNHOSTED}"),
     "trigger": ({"triggers": [TRIGGER]}, f"trigger shop::prise: warning: {UNHOSTED}"),
 }  # fmt: skip
@@ -151,10 +151,10 @@ def test_kinds_of_executors_that_nothing_runs_are_named(stage: ReferenceStage, k
     idle: JsonObject = {"kind": kind, "connection": "hub"}
     lines = stage.publish(
         workflows={"buy": workflow(idle)},
-        capabilities={"price": {**capability(PRICE), "executor": idle}},
+        capabilities={"cost": {**capability(PRICE), "executor": idle}},
         connections={"hub": {"kind": kind}},
     )
-    assert [line.partition(": warning")[0] for line in lines] == ["connection hub", "workflow buy", "capability price"]
+    assert [line.partition(": warning")[0] for line in lines] == ["connection hub", "workflow buy", "capability cost"]
     assert all(line.endswith("[idle_kind]") for line in lines)
 
 
@@ -229,12 +229,34 @@ def test_a_rule_about_nothing_is_named(stage: ReferenceStage, pattern: str, hint
 
 @pytest.mark.parametrize(
     "pattern",
-    ["skill:price", "shop::price", "workflow:buy", "capability:price", "skill:pri*", "*", "iii://shop/all", "x"],
+    ["skill:price", "shop::price", "workflow:buy", "capability:other", "skill:pri*", "*", "iii://shop/all", "x"],
 )
 def test_a_rule_about_something_or_about_patterns_is_not_named(stage: ReferenceStage, pattern: str) -> None:
     stage.publish(workflows={"buy": workflow(function(PRICE))}, capabilities={"other": capability("shop::else")})
     codes = stage.codes({"policies": rules(what=[pattern])})
     assert [code for code, _, _ in codes] == []
+
+
+def test_a_rule_that_names_a_skill_as_a_capability_is_named(stage: ReferenceStage) -> None:
+    [line] = stage.publish(policies=rules(what=["capability:price"]))
+    assert line == (
+        "policy guests: warning: its `what` names 'capability:price', but no published capability has this id: rules "
+        "name the callable skill 'skill:price' [rule_about_nothing]"
+    )
+
+
+@pytest.mark.parametrize("executor", [{"kind": "noop"}, function("shop::prize")])
+def test_a_capability_that_hides_a_skill_is_named(stage: ReferenceStage, executor: JsonObject) -> None:
+    stage.host("shop::prize", "5")
+    [line] = stage.publish(capabilities={"price": {**capability(PRICE), "executor": executor}})
+    assert line == (
+        "capability price: warning: it hides the callable skill of this name, which is the function 'shop::price': at "
+        "/mcp clients find and start the capability only. Rename one of them [shadowed_skill]"
+    )
+
+
+def test_a_capability_that_stands_for_a_skill_hides_none(stage: ReferenceStage) -> None:
+    assert stage.publish(capabilities={"price": capability(PRICE), "cost": capability(PRICE)}) == []
 
 
 def test_a_rule_about_a_workflow_of_the_same_publication_is_not_named(stage: ReferenceStage) -> None:

@@ -77,6 +77,7 @@ type WarningCode = Literal[
     "dead_link",  # a link of a document leads to no document and no section
     "rule_about_nothing",  # a rule names an item that does not exist
     "denied_function",  # a rule denies a function, and not the capability that calls it
+    "shadowed_skill",  # a capability has the name of a callable skill, which it hides
     "unread_setting",  # nothing reads a setting or a file
     "impossible_value",  # an expression in a mapping is always null
 ]

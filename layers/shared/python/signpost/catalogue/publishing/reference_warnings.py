@@ -1,10 +1,13 @@
 """Warns of entries that can never work as they are published: of functions that no executor hosts, kinds of executors
-that nothing runs, links that lead nowhere, rules about nothing, and capabilities in front of denied functions."""
+that nothing runs, links that lead nowhere, rules about nothing, and capabilities in front of denied functions. Warns of
+capabilities that hide callable skills, too."""
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from signpost.calling.lookup import FunctionList, FunctionLists
+from signpost.calling.skill_names import index_by_skill_name
+from signpost.catalogue.exposure import is_tool
 from signpost.catalogue.publishing.publish_warnings import named_bodies
 from signpost.catalogue.publishing.references import BodyReferences, Reference
 from signpost.catalogue.publishing.request import PublishRequest
@@ -55,8 +58,7 @@ class ReferenceJudge:
         hosted = self._functions.of(tenant, fresh=True)
         checker = _ReferenceChecker(hosted, names.documents, self._kinds)
         for (kind, name, _), listed in references:
-            for reference in listed:
-                yield from checker.check(kind, name, reference)
+            yield from checker.check_body(kind, name, listed)
         for prompt in request.prompts or ():
             yield from checker.check("prompt", prompt.name, Reference("function", prompt.function))
         for function in [trigger.target for trigger in request.triggers or () if trigger.kind == "trigger"]:
@@ -75,14 +77,31 @@ class ReferenceJudge:
 class _ReferenceChecker:
     def __init__(self, hosted: FunctionList, documents: Collection[str], kinds: KindsOfDeployment) -> None:
         self._by_id = {function.function: function for function in hosted.functions}
+        self._by_skill_name = index_by_skill_name(hosted)
+        self._settings = hosted.settings
         self._documents = documents
         self._kinds = kinds
+
+    def check_body(self, kind: EntryKind, name: str, references: Sequence[Reference]) -> Iterator[PublicationWarning]:
+        for reference in references:
+            yield from self.check(kind, name, reference)
+        if kind == "capability":
+            yield from self._check_name(name, references)
 
     def check(self, kind: EntryKind, name: str, reference: Reference) -> Iterator[PublicationWarning]:
         code, problem = self._find_problem(reference)
         if problem is not None:
             message = f"{reference.place}: {problem}" if reference.place else problem
             yield PublicationWarning(code, kind, name, message, reference.line)
+
+    def _check_name(self, capability: str, references: Sequence[Reference]) -> Iterator[PublicationWarning]:
+        """Check that the capability does not take the name of a callable skill. One that calls the function of that
+        skill stands for it, and hides nothing."""
+        skill = self._by_skill_name.get(capability)
+        if skill is None or not is_tool(skill, self._settings):
+            return
+        if not any(reference.kind == "function" and reference.name == skill.function for reference in references):
+            yield PublicationWarning("shadowed_skill", "capability", capability, _describe_shadow(skill.function))
 
     def _find_problem(self, reference: Reference) -> tuple[WarningCode, str | None]:
         match reference.kind:
@@ -118,6 +137,13 @@ class _ReferenceChecker:
         if hosted is None:
             return f"{link} leads nowhere: no executor hosts the function {function!r}{_suggest(function, self._by_id)}"
         return None if hosted.readable else f"{link} leads nowhere: the function {function!r} is not declared readable"
+
+
+def _describe_shadow(function: str) -> str:
+    return (
+        f"it hides the callable skill of this name, which is the function {function!r}: at /mcp clients find and start "
+        "the capability only. Rename one of them"
+    )
 
 
 def _missing_document(link: str, skill_id: str, documents: Collection[str]) -> str:

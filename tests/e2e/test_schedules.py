@@ -5,6 +5,7 @@ import time
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -144,6 +145,16 @@ def test_a_schedule_starts_one_run_however_often_it_is_fired(scheduled_tenant: S
     assert scheduled_tenant.list_runs("review") == [], "policy denies it to the other schedule"
     assert scheduled_tenant.list_schedules()["minutely"]["state"] == "switched off"
     assert "switched off" in scheduled_tenant.run_command("schedules", "list", "--tenant", scheduled_tenant.tenant)
+
+
+def test_a_client_sees_when_a_workflow_starts_by_itself(scheduled_tenant: ScheduledTenant) -> None:
+    params: Any = {"name": "gateway.describe", "arguments": {"id": "report"}}
+    answer = scheduled_tenant.stack.request(scheduled_tenant.author, "tools/call", params)
+    (schedule,) = answer.json["result"]["structuredContent"]["schedules"]
+    next_at = datetime.fromisoformat(schedule.pop("nextAt")).timestamp()
+    assert schedule == {"id": "minutely", "cron": "* * * * *", "timezone": "Europe/Berlin"}
+    assert next_at % 60 == 0
+    assert abs(next_at - time.time()) < PATIENCE, answer.text
 
 
 @pytest.mark.invariant(137)

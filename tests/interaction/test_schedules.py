@@ -1,5 +1,6 @@
 """Schedules start workflows by themselves: each occasion once, as a principal of their own, if policy allows it."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -55,6 +56,69 @@ def test_a_schedule_starts_its_workflow_with_its_input_and_its_principal() -> No
     result = world.result_of("hourly")
     assert (result.outcome, result.workflow_id) == ("started", run.id)
     assert result.occasion == (NOON + timedelta(hours=1)).timestamp()
+
+
+class TestDescription:
+    @pytest.fixture
+    def world(self) -> ScheduledGateway:
+        world = ScheduledGateway(NOON)
+        exposed = {"name": "look", "executor": {"kind": "noop"}}
+        world.publish(
+            workflows={"report": REPORT, "plain": PLAIN},
+            proxy={"expose": [exposed]},
+            schedules={
+                "hourly": {**HOURLY, "description": "Before the shift."},
+                "daily": {**HOURLY, "cron": "30 1 * * *", "timezone": "America/New_York"},
+                "off": {**HOURLY, "enabled": False},
+                "steady": {"workflow": "proxy_default", "rate": "12 hours", "input": {"capability": "look"}},
+            },
+        )
+        world.clock.advance(60)
+        return world
+
+    def test_a_workflow_is_described_with_the_schedules_that_start_it(self, world: ScheduledGateway) -> None:
+        expected = [
+            {"id": "daily", "cron": "30 1 * * *", "timezone": "America/New_York", "nextAt": "2026-06-02T05:30:00Z"},
+            {
+                "id": "hourly",
+                "description": "Before the shift.",
+                "cron": "0 * * * *",
+                "timezone": "UTC",
+                "nextAt": "2026-06-01T13:00:00Z",
+            },
+        ]
+        assert describe(world, "report")["schedules"] == expected
+        assert read_workflow(world, "report")["schedules"] == expected
+        assert "schedules" not in describe(world, "plain")
+
+    def test_a_capability_is_described_with_the_schedules_that_start_it(self, world: ScheduledGateway) -> None:
+        (schedule,) = describe(world, "look")["schedules"]
+        assert schedule == {"id": "steady", "rate": "12 hours", "nextAt": "2026-06-02T00:00:00Z"}
+
+    def test_neither_input_nor_rights_nor_publisher_are_shown(self, world: ScheduledGateway) -> None:
+        world.publish(schedules={"hourly": {**HOURLY, "input": {"region": "the-secret-region"}}})
+        world.clock.advance(3)
+        shown = json.dumps([describe(world, "report"), read_workflow(world, "report")])
+        assert "hourly" in shown
+        assert [word for word in ("the-secret-region", "publishedBy", "operator", "roles") if word in shown] == []
+
+    def test_a_schedule_that_is_switched_off_is_not_shown(self, world: ScheduledGateway) -> None:
+        world.switch("hourly", enabled=False)
+        world.clock.advance(3)
+        assert [schedule["id"] for schedule in describe(world, "report")["schedules"]] == ["daily"]
+
+
+def describe(world: ScheduledGateway, item: str) -> Any:
+    params: Any = {"name": "gateway.describe", "arguments": {"id": item}}
+    return send(world, "tools/call", params)["structuredContent"]
+
+
+def read_workflow(world: ScheduledGateway, workflow: str) -> Any:
+    return json.loads(send(world, "resources/read", {"uri": f"signpost://workflows/{workflow}"})["contents"][0]["text"])
+
+
+def send(world: ScheduledGateway, method: str, params: Any) -> Any:
+    return world.gateway.request(method, params, credential=str(world.gateway.make_key(TENANT))).json["result"]
 
 
 @pytest.mark.invariant(135)

@@ -1,6 +1,6 @@
 """The composition of a gateway over a set of adapters: the object graph that its entry points and surfaces share."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,8 @@ from signpost.wiring.policy import PolicyServices, build_policy_services
 
 if TYPE_CHECKING:
     from signpost.catalogue.callable_skills import CallableSkills
+    from signpost.catalogue.snapshot import CatalogueSnapshot
+    from signpost.model import CatalogueItem, JsonObject
     from signpost.surfaces.function_calls import LongCallStarter
     from signpost.surfaces.gateway.discovery import Discovery
     from signpost.surfaces.gateway.run_search import RunSearch
@@ -144,7 +146,21 @@ def _build_discovery(composition: GatewayComposition) -> "Discovery":
         definitions=composition.definitions,
         breaker=composition.calling.breaker,
         runs=cache(lambda: _build_run_search(composition)),
+        list_schedules=lambda snapshot, item: list_schedules(composition, snapshot, item),
     )
+
+
+def list_schedules(
+    composition: GatewayComposition, snapshot: "CatalogueSnapshot", item: "CatalogueItem"
+) -> "Sequence[JsonObject]":
+    """Return the schedules that start an item, as they are shown to clients."""
+    if not snapshot.schedules:
+        return ()
+    # Imported on first use: few tenants have schedules.
+    from signpost.adapters.clock import UtcTimeFormat  # noqa: PLC0415
+    from signpost.surfaces.gateway import schedule_items  # noqa: PLC0415 - as above
+
+    return schedule_items.list_schedules(snapshot, item, composition.adapters.clock.now(), UtcTimeFormat())
 
 
 # Imported at the first call that needs it: the workflow engine takes a tenth of a cold start to import.

@@ -62,8 +62,13 @@ def _build_deployment_overview(composition: "GatewayComposition") -> Overview:
 
 def _build_workflow_overview(composition: "GatewayComposition") -> Overview:
     from signpost.surfaces.overview.workflow_overview import WorkflowOverview  # noqa: PLC0415 - as above
+    from signpost.wiring.composition import list_schedules  # noqa: PLC0415 - as above
 
-    return WorkflowOverview(catalogue=composition.policy.catalogue, definitions=composition.definitions)
+    return WorkflowOverview(
+        catalogue=composition.policy.catalogue,
+        definitions=composition.definitions,
+        list_schedules=lambda snapshot, item: list_schedules(composition, snapshot, item),
+    )
 
 
 def _build_run_overview(composition: "GatewayComposition") -> Overview:

@@ -13,6 +13,7 @@ from signpost.model import (
     RUN_ID_PREFIX,
     Call,
     CallToolResult,
+    CatalogueItem,
     Json,
     JsonObject,
     Prompt,
@@ -50,8 +51,12 @@ from signpost.surfaces.gateway.tool_specs import (
 )
 
 if TYPE_CHECKING:
+    from signpost.catalogue.snapshot import CatalogueSnapshot
     from signpost.surfaces.gateway.run_search import RunSearch
     from signpost.workflow.ports import DefinitionSource
+
+    type ScheduleLister = Callable[[CatalogueSnapshot, CatalogueItem], Sequence[JsonObject]]
+    """Lists the schedules that start an item."""
 
 CURSOR = "gateway.home"
 RUN_PREFIXES: Mapping[str, str] = {RUN: RUN_ID_PREFIX, APPROVAL: REQUEST_ID_PREFIX}
@@ -69,12 +74,14 @@ class Discovery:
         definitions: "Callable[[], DefinitionSource]",
         breaker: Breaker,
         runs: "Callable[[], RunSearch]",
+        list_schedules: "ScheduleLister",
     ) -> None:
         self.lists = lists
         self._sealer = sealer
         self._definitions = definitions
         self._breaker = breaker
         self._runs = runs
+        self._list_schedules = list_schedules
         self._handlers: Mapping[str, Callable[[JsonObject, Call], CallToolResult]] = {
             HOME.name: self._home,
             SEARCH.name: self._search,
@@ -159,7 +166,8 @@ class Discovery:
 
     def _describe_item(self, found: FoundItem, call: Call) -> CallToolResult:
         if not isinstance(found.source, CallableSkill):
-            return build_result(build_description(found, schema=self._schema(found, call)))
+            schedules = self._list_schedules(self.lists.startable(call.principal).catalogue.snapshot, found.item)
+            return build_result(build_description(found, schema=self._schema(found, call), schedules=schedules))
         hosted, principal = found.source.hosted, call.principal
         document = self._find(DOCUMENT, hosted.doc, call) if hosted.doc else None
         refusal = self._breaker.find_refusal(principal, hosted.function)

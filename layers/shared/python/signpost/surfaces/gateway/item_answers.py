@@ -60,15 +60,23 @@ def build_description(
     document: FoundItem | None = None,
     breaker: "BreakerReading | None" = None,
     retry_after_ms: int | None = None,
+    schedules: Sequence[JsonObject] = (),
 ) -> JsonObject:
     """Build the item as a description of it shows it: its first link has the schema of the input. `document` is the one
-    that explains the item."""
+    that explains the item, `schedules` are those that start it."""
     links = list(_LINKS[found.item.kind](found))
     if schema is not None:
         links[:1] = [{**links[0], "input_schema": schema}]
     if document is not None:
         links += [{**read, "rel": "doc"} for read in _read_links(document.item.id)]
-    return {**build_item(found), **_build_examples(found), **_build_breaker(breaker, retry_after_ms), "links": links}
+    started: JsonObject = {"schedules": schedules} if schedules else {}
+    return {
+        **build_item(found),
+        **_build_examples(found),
+        **_build_breaker(breaker, retry_after_ms),
+        **started,
+        "links": links,
+    }
 
 
 def prompt_schema(prompt: Prompt) -> JsonObject:

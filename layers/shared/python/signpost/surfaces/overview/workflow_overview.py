@@ -14,6 +14,7 @@ from signpost.workflow.engine.argument_schemas import input_schema_of
 from signpost.workflow.running.answers import explain_definition, explain_transition
 
 if TYPE_CHECKING:
+    from signpost.surfaces.gateway.discovery import ScheduleLister
     from signpost.workflow.definition import Definition
     from signpost.workflow.ports import DefinitionSource
 
@@ -29,9 +30,16 @@ class WorkflowOverview:
     """Shows the workflows that policy allows the caller: those that discovery shows in lists, and all others by id.
     Administrators see disabled ones, too."""
 
-    def __init__(self, *, catalogue: CatalogueAccess, definitions: "Callable[[], DefinitionSource]") -> None:
+    def __init__(
+        self,
+        *,
+        catalogue: CatalogueAccess,
+        definitions: "Callable[[], DefinitionSource]",
+        list_schedules: "ScheduleLister",
+    ) -> None:
         self._catalogue = catalogue
         self._definitions = definitions
+        self._list_schedules = list_schedules
 
     def read_all(self, call: Call) -> JsonObject:
         entries = [_entry(item) for item in self._listed_items(call.principal)]
@@ -50,7 +58,9 @@ class WorkflowOverview:
             self._catalogue.report_missing(call.principal, name)
             return None
         definition = self._definitions().load_pinned(call.principal.tenant, item.id, item.definition)
-        return {**_entry(item), **_describe_definition(definition), "links": _links_of(item)}
+        schedules = self._list_schedules(self._catalogue.load(call.principal).snapshot, item)
+        started: JsonObject = {"schedules": schedules} if schedules else {}
+        return {**_entry(item), **_describe_definition(definition), **started, "links": _links_of(item)}
 
     def list_names(self, call: Call) -> Sequence[str]:
         return [item.id for item in self._listed_items(call.principal)]

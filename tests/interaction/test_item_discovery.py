@@ -3,11 +3,13 @@
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from signpost.adapters.memory import MemoryBreakers
 from signpost.calling.lookup import REVALIDATION_INTERVAL
 from signpost.contract import BreakerState, Component, HostedFunction, Result
 from signpost.model import Call, JsonObject, Principal, PromptArgument
+from signpost.schema.validation import check_schema
 from tests.support.capabilities import CapabilityClient
 from tests.support.function_tools import SHELF, TENANT
 from tests.support.manifests import publish
@@ -215,6 +217,27 @@ class TestDescribe:
     def test_a_skill_without_a_schema_takes_input_and_config(self) -> None:
         schema = CapabilityClient("yard::echo").ask("gateway.describe", id="echo")["links"][0]["input_schema"]
         assert (sorted(schema["properties"]), schema["additionalProperties"]) == (["config", "input"], False)
+
+    @pytest.mark.parametrize("is_published", [False, True])
+    def test_an_argument_called_capability_stands_in_an_object_of_its_own(self, *, is_published: bool) -> None:
+        schema: JsonObject = {
+            "type": "object",
+            "properties": {"capability": {"$ref": "#/$defs/right"}},
+            "required": ["capability"],
+            "$defs": {"right": {"enum": ["read", "write"]}},
+        }
+        client = CapabilityClient(HostedFunction("yard::grant", input_schema=schema))
+        if is_published:
+            step: JsonObject = {"kind": "function", "function": "yard::grant"}
+            exposed: JsonObject = {"name": "give", "inputSchema": schema, "executor": step}
+            publish_manifest(client, {"proxy": {"expose": [exposed]}})
+        link = client.ask("gateway.describe", id="give" if is_published else "grant")["links"][0]
+        input_schema, given = link["input_schema"], {"arguments": {"capability": "write"}}
+        check_schema(input_schema)
+        assert list(Draft202012Validator(input_schema).iter_errors(given)) == []
+        assert list(Draft202012Validator(input_schema).iter_errors({"arguments": {"capability": "own"}})) != []
+        run = client.ask(link["method"], **{**link["args"], "input": {**link["args"]["input"], **given}})
+        assert run["context"] == {"lastResult": {"capability": "write"}}
 
     def test_a_hidden_skill_is_described(self) -> None:
         client = CapabilityClient(HostedFunction("yard::secret", hidden=True, description="Whispers."))

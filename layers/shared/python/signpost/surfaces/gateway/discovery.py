@@ -183,9 +183,12 @@ class Discovery:
 
     def _schema(self, found: FoundItem, call: Call) -> JsonObject | None:
         """Return the schema of what the first link of an item takes; None if it takes nothing."""
+        # Imported with the definitions, on first use: lists and searches need none.
+        from signpost.workflow.engine.capability_focus import start_schema_of  # noqa: PLC0415
+
         match found.source:
             case CallableSkill(hosted=hosted):
-                return skill_arguments(hosted.input_schema)
+                return start_schema_of(skill_arguments(hosted.input_schema))
             case Prompt() as prompt:
                 return prompt_schema(prompt)
             case None:
@@ -194,9 +197,11 @@ class Discovery:
                 return None
 
     def _published_schema(self, found: FoundItem, call: Call) -> JsonObject | None:
-        # Imported with the definitions, on first use: lists and searches need none.
-        from signpost.workflow.engine.argument_schemas import input_schema_of  # noqa: PLC0415
-        from signpost.workflow.engine.capability_focus import capability_schema_of  # noqa: PLC0415 - as above
+        from signpost.workflow.engine.argument_schemas import input_schema_of  # noqa: PLC0415 - as above
+        from signpost.workflow.engine.capability_focus import (  # noqa: PLC0415 - as above
+            capability_schema_of,
+            start_schema_of,
+        )
 
         item, tenant = found.item, call.principal.tenant
         match item.kind:
@@ -204,7 +209,8 @@ class Discovery:
                 return input_schema_of(self._definitions().load_pinned(tenant, item.id, item.definition))
             case tool_specs.CAPABILITY:
                 digest = self.lists.startable(call.principal).catalogue.proxy
-                return capability_schema_of(self._definitions().load_pinned(tenant, PROXY_WORKFLOW, digest), item.id)
+                proxy = self._definitions().load_pinned(tenant, PROXY_WORKFLOW, digest)
+                return start_schema_of(capability_schema_of(proxy, item.id))
             case _:
                 return None
 

@@ -47,6 +47,16 @@ def capability_schema_of(proxy: Definition, capability: str) -> JsonObject:
     return arguments_schema_of(proxy, capabilities_of(proxy)[capability])
 
 
+def start_schema_of(schema: JsonObject) -> JsonObject:
+    """Return the schema of the input of a start beside `capability`: the arguments, or an object `arguments` with them
+    if one of them is called `capability` itself."""
+    properties = as_object(schema.get("properties"))
+    if CAPABILITY not in properties or ARGUMENTS in properties:
+        return schema
+    named = {keyword: schema[keyword] for keyword in ("$defs", "definitions") if keyword in schema}
+    return {**named, "type": "object", "properties": {ARGUMENTS: schema}, "required": [ARGUMENTS]}
+
+
 def requested_capability(definition_id: str, workflow_input: JsonObject) -> str | None:
     """Return the capability that a start asks for; None if it asks for another workflow, or for none."""
     capability = workflow_input.get(CAPABILITY)

@@ -193,18 +193,6 @@ class TestChanges:
         error = client.take(link, item="spade")["error"]
         assert (error["code"], client.calls) == ("EXECUTOR_FAILED", [])
 
-    @pytest.mark.parametrize(("setting", "value"), [("hidden_prefixes", "yard::"), ("require_expose", 1)])
-    def test_a_function_that_is_withheld_after_the_start_is_not_run(
-        self, client: CapabilityClient, setting: str, value: str | int
-    ) -> None:
-        run = client.start("price")
-        client.settings.set(TENANT, None, setting, value)
-        client.advance_clock(REVALIDATION_INTERVAL)
-        refused = client.take(run["links"][0], item="spade")
-        assert (refused["error"]["code"], client.calls) == ("INVALID_TRANSITION", [])
-        (left,) = client.ask("workflow.get", workflowId=run["workflowId"])["links"]
-        assert left["args"]["transition"] == "$cancel"
-
     def test_the_setting_for_undeclared_arguments_does_not_close_a_skill(self, client: CapabilityClient) -> None:
         client.settings.set(TENANT, None, "undeclared_arguments", "refuse")
         client.advance_clock(REVALIDATION_INTERVAL)
@@ -273,6 +261,20 @@ def test_a_deployed_skill_can_be_started_within_two_seconds(client: CapabilityCl
     client.host(PRICED)
     client.advance_clock(REVALIDATION_INTERVAL)
     assert client.start("echo", input="hi")["error"]["code"] == "NOT_FOUND"
+
+
+@pytest.mark.invariant(141)
+@pytest.mark.parametrize(("setting", "value"), [("hidden_prefixes", "yard::"), ("require_expose", 1)])
+def test_a_function_that_is_withheld_after_the_start_is_not_run(
+    client: CapabilityClient, setting: str, value: str | int
+) -> None:
+    run = client.start("price")
+    client.settings.set(TENANT, None, setting, value)
+    client.advance_clock(REVALIDATION_INTERVAL)
+    refused = client.take(run["links"][0], item="spade")
+    assert (refused["error"]["code"], client.calls) == ("INVALID_TRANSITION", [])
+    (left,) = client.ask("workflow.get", workflowId=run["workflowId"])["links"]
+    assert left["args"]["transition"] == "$cancel"
 
 
 @pytest.mark.invariant(118)

@@ -11,10 +11,12 @@ from signpost.model import JsonObject, Principal, as_object
 from signpost.workflow.authoring.lint.check import BUILT_IN_KINDS, check_manifest
 from signpost.workflow.authoring.source_tree import build_source_node
 from signpost.workflow.definition import Definition, parse_definition
+from signpost.workflow.engine.steps import ExecutorFailure
 from signpost.workflow.executor_kinds import ExecutorKinds
 from signpost.workflow.instance import find_deadline
 from signpost.workflow.pictures.model import build_picture, render_mermaid, trail_of
-from tests.support.memory_workflows import TENANT, MemoryWorkflows, check_verified
+from tests.support.memory_workflows import TENANT, MemoryWorkflows, check_verified, run_until_idle
+from tests.support.played_executors import PlayedExecutor
 
 ANN = Principal("ann", TENANT, "test")
 REVIEW: Mapping[str, Any] = {"timeoutMs": 60_000, "onTimeout": {"target": "reminded"}}
@@ -71,6 +73,57 @@ def test_a_state_that_is_not_left_in_time_goes_on_by_the_worker() -> None:
     assert state_after(world, run, 10**6) == "reminded"
     assert world.instances.find_due(10**12) == []
     check_verified(world.instances, run)
+
+
+def wake_without_a_sweep(world: MemoryWorkflows, seconds: float) -> None:
+    world.clock.advance(seconds)
+    run_until_idle(world.waker, world.instances, world.clock, is_swept=False)
+
+
+@pytest.mark.invariant(134)
+def test_a_timeout_is_a_wake_of_the_write_that_sets_it() -> None:
+    world, run = begin(None, "ask")
+    wake_without_a_sweep(world, 60)
+    assert world.load_instance(run).state == "reminded"
+
+
+def test_the_timeout_of_a_workflow_is_a_wake_of_its_start() -> None:
+    world, run = begin(document(timeoutMs=300_000, onTimeout={"target": "late"}))
+    wake_without_a_sweep(world, 300)
+    assert world.load_instance(run).state == "late"
+
+
+def test_a_timeout_that_is_over_while_a_step_is_executed_follows_the_step() -> None:
+    """The step fails after the timeout of its state, so the state has to be left at once."""
+    step = {"act": {"target": "done", "executor": {"kind": "act"}, "reliability": {"timeoutMs": 5_000}}}
+    states = {
+        "open": {"timeoutMs": 2_000, "onTimeout": {"target": "late"}, "transitions": step},
+        "late": {"terminal": True},
+        "done": {"terminal": True},
+    }
+    world = MemoryWorkflows({"act": PlayedExecutor(lambda _: fail_after(world, 3))})
+    world.publish("demo", {"initialState": "open", "states": states})
+    run = world.start(ANN)["workflowId"]
+    assert world.submit(run, "act", ANN)["error"]["code"] == "EXECUTOR_FAILED"
+    assert world.load_instance(run).state == "open"
+    wake_without_a_sweep(world, 0)
+    assert world.load_instance(run).state == "late"
+    check_verified(world.instances, run)
+
+
+def fail_after(world: MemoryWorkflows, seconds: float) -> ExecutorFailure:
+    world.clock.advance(seconds)
+    return ExecutorFailure("permanent_error", "No.")
+
+
+def test_a_move_within_a_timeout_wakes_nothing_again() -> None:
+    """The timeout of the workflow stays the same, so only the start has a wake for it."""
+    world, run = begin(document(timeoutMs=300_000, onTimeout={"target": "late"}))
+    (start,) = world.instances.wakes
+    world.submit(run, "ask", ANN)
+    world.submit(run, "back", ANN)
+    deadlines = [wake.at for _, wake in world.instances.wakes]
+    assert deadlines == [start[1].at, world.clock.now() + 60, start[1].at]
 
 
 @pytest.mark.invariant(134)

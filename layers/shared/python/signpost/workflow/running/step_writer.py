@@ -34,10 +34,8 @@ from signpost.workflow.instance import (
     InstanceFault,
     InstanceWrite,
     WaitReason,
-    child_id_of,
     due_at,
     has_ended,
-    is_over,
 )
 from signpost.workflow.ports import Deferral
 from signpost.workflow.retry_policy import retry_policy_of
@@ -48,10 +46,10 @@ from signpost.workflow.running.attempts import (
     build_unknown_kind_failure,
     job_of,
 )
+from signpost.workflow.running.caused_wakes import build_wakes, has_end_to_report
 from signpost.workflow.running.linked_writes import link_write, order_times
 from signpost.workflow.running.resume import StepResumer
 from signpost.workflow.running.summaries import build_summary
-from signpost.workflow.wakes import Wake
 
 if TYPE_CHECKING:
     from signpost.ports import Ids
@@ -297,7 +295,7 @@ class _StepRun:
         if last is not None and last.claim is not None and instance.claim is None and instance.version == last.version:
             instance = replace(instance, releases=last.releases + 1)
         definition = self._context.definition
-        has_new_end = _has_end_to_report(definition, last, instance)
+        has_new_end = has_end_to_report(definition, last, instance)
         if has_new_end or not has_ended(definition, instance):
             instance = replace(instance, end_unreported_since=self._clock.now() if has_new_end else None)
         write = InstanceWrite(
@@ -306,7 +304,7 @@ class _StepRun:
             evidence=step.evidence[self._written_evidence :],
             events=self._build_events(step),
             closed_request_id=last.find_closed_request(instance) if last is not None else None,
-            wakes=_build_wakes(definition, last, instance),
+            wakes=build_wakes(definition, last, instance),
             due_at=due_at(definition, instance),
             token=self._writer.ids.new(),
             summary=build_summary(definition, instance, self._clock.now()),
@@ -355,29 +353,3 @@ def _build_waiting_claim(claim: Claim, deferral: Deferral) -> Claim:
         gives_up_at=deferral.gives_up_at,
         lost=0,
     )
-
-
-def _has_end_to_report(definition: Definition, before: Instance | None, after: Instance) -> bool:
-    """Return whether the parent has to hear now that the instance has ended."""
-    had_ended = before is not None and has_ended(definition, before)
-    return after.parent is not None and has_ended(definition, after) and not had_ended
-
-
-def _build_wakes(definition: Definition, before: Instance | None, after: Instance) -> Sequence[Wake]:
-    """Return the wakes that a write causes: for the instance itself, if it continues later or its parent may cancel it
-    now; for the parent that waits for it; and for the child that it waited for."""
-    wakes: list[Wake] = []
-    claim = after.claim
-    if claim is not None and claim.standing == "waiting":
-        wakes.append(Wake(after.id, claim.until))
-        if claim.gives_up_at is not None:
-            wakes.append(Wake(after.id, claim.gives_up_at))
-    if after.parent is not None and _has_end_to_report(definition, before, after):
-        wakes.append(Wake(after.parent))
-    earlier_claim = before.claim if before is not None else None
-    if after.parent is not None and earlier_claim is not None and claim is None and not is_over(definition, after):
-        wakes.append(Wake(after.id))  # while it was held, a parent that stopped waiting could not cancel it
-    earlier_child = None if earlier_claim is None or earlier_claim.child is None else child_id_of(earlier_claim)
-    if earlier_child is not None and (claim is None or child_id_of(claim) != earlier_child):
-        wakes.append(Wake(earlier_child))
-    return wakes

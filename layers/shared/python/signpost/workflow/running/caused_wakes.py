@@ -1,0 +1,40 @@
+"""Builds the wakes that the write of a step causes."""
+
+from collections.abc import Iterator, Sequence
+
+from signpost.workflow.definition import Definition
+from signpost.workflow.instance import Instance, child_id_of, deadline_of, has_ended, is_over
+from signpost.workflow.wakes import Wake
+
+
+def has_end_to_report(definition: Definition, before: Instance | None, after: Instance) -> bool:
+    """Return whether the parent has to hear now that the instance has ended."""
+    had_ended = before is not None and has_ended(definition, before)
+    return after.parent is not None and has_ended(definition, after) and not had_ended
+
+
+def build_wakes(definition: Definition, before: Instance | None, after: Instance) -> Sequence[Wake]:
+    """Return the wakes that a write causes: for the instance itself, if it continues later, has another deadline,
+    or may be cancelled by its parent now; for the parent that waits for it; and for the child that it waited for."""
+    wakes = [*_build_deadline_wakes(definition, before, after)]
+    claim = after.claim
+    if claim is not None and claim.standing == "waiting":
+        wakes.append(Wake(after.id, claim.until))
+        if claim.gives_up_at is not None:
+            wakes.append(Wake(after.id, claim.gives_up_at))
+    if after.parent is not None and has_end_to_report(definition, before, after):
+        wakes.append(Wake(after.parent))
+    earlier_claim = before.claim if before is not None else None
+    if after.parent is not None and earlier_claim is not None and claim is None and not is_over(definition, after):
+        wakes.append(Wake(after.id))  # while it was held, a parent that stopped waiting could not cancel it
+    earlier_child = None if earlier_claim is None or earlier_claim.child is None else child_id_of(earlier_claim)
+    if earlier_child is not None and (claim is None or child_id_of(claim) != earlier_child):
+        wakes.append(Wake(earlier_child))
+    return wakes
+
+
+def _build_deadline_wakes(definition: Definition, before: Instance | None, after: Instance) -> Iterator[Wake]:
+    """Yield the wake for the deadline of the instance, unless an earlier write has caused it."""
+    deadline = deadline_of(definition, after)
+    if deadline is not None and (before is None or deadline != deadline_of(definition, before)):
+        yield Wake(after.id, deadline)

@@ -335,6 +335,21 @@ def test_an_operator_switches_a_schedule_off_and_on() -> None:
     assert "Did you mean 'hourly'?" in world.switch("hourle", enabled=True).message
 
 
+def test_a_schedule_that_is_on_loses_no_occasion_by_being_switched_on() -> None:
+    world = ScheduledGateway(NOON)
+    steady = {"workflow": "report", "rate": "1 hour", "input": {"region": "north"}}
+    world.publish(workflows={"report": REPORT}, schedules={"hourly": HOURLY, "steady": steady})
+    world.sweep_and_work()
+    advance(world, minutes=61)
+    assert not world.switch("hourly", enabled=True)["changed"]
+    assert not world.switch("steady", enabled=True)["changed"]
+    world.sweep_and_work()
+    assert sorted(run.started_by for run in world.runs) == ["schedule:hourly", "schedule:steady"]
+    advance(world, minutes=59)
+    world.sweep_and_work()
+    assert len(world.runs) == 4, "the rate goes on in its rhythm"
+
+
 @pytest.mark.invariant(136)
 def test_a_schedule_starts_nothing_that_policy_denies_its_principal() -> None:
     world = schedule_report()

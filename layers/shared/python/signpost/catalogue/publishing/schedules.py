@@ -104,7 +104,12 @@ def _rights_problems(schedule: Schedule, publisher: Principal) -> Iterator[str]:
 
 
 def switch_schedule(snapshot: CatalogueSnapshot, name: str, now: str, *, enabled: bool) -> CatalogueSnapshot:
-    """Switch a schedule on or off. Occasions that passed while it was off are not made up for."""
-    off = {*snapshot.schedules_off, name} - ({name} if enabled else set[str]())
-    renewed: JsonObject = {**as_object(snapshot.schedules[name]), **({SINCE: now} if enabled else {})}
-    return replace(snapshot, schedules={**snapshot.schedules, name: renewed}, schedules_off=sorted(off))
+    """Switch a schedule on or off. Occasions that passed while it was off are not made up for. One that is on already
+    stays as it is: an occasion that is due is not lost, and a rate keeps its rhythm."""
+    if enabled != (name in snapshot.schedules_off):
+        return snapshot
+    if not enabled:
+        return replace(snapshot, schedules_off=sorted({*snapshot.schedules_off, name}))
+    renewed: JsonObject = {**as_object(snapshot.schedules[name]), SINCE: now}
+    on_again = {**snapshot.schedules, name: renewed}
+    return replace(snapshot, schedules=on_again, schedules_off=sorted({*snapshot.schedules_off} - {name}))

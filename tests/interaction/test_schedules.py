@@ -10,12 +10,13 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from signpost.adapters.memory import MemoryRuntimeSettings
 from signpost.adapters.memory.timetables import MemoryTimetables
 from signpost.errors import Unavailable
 from signpost.identity.permissions import ADMINISTRATION
 from signpost.model import Principal
 from signpost.workflow.schedules import MOST_SCHEDULES
-from signpost.workflow.timetable import Timetable
+from signpost.workflow.timetable import Timetable, results_of, results_text
 from signpost.workflow.wakes import SCHEDULES, WakeMessage
 from tests.support.memory_gateway import ManualClock
 from tests.support.scheduled_gateway import OPERATOR, TENANT, ScheduledGateway
@@ -373,6 +374,27 @@ def test_a_schedule_starts_nothing_that_policy_denies_its_principal() -> None:
     advance(world, hours=1)
     world.sweep_and_work()
     assert sorted(run.definition_id for run in world.runs) == ["other", "other", "report"]
+
+
+LARGEST_ROW = 400 * 1024
+"""Bytes of an item of DynamoDB."""
+
+
+def test_refusals_of_all_schedules_of_a_tenant_fit_into_its_row() -> None:
+    """Each of them quotes a name that its author chose."""
+    world = ScheduledGateway(NOON)
+    daily = {"workflow": "plain", "cron": "0 * * * *", "input": {"\N{ELEPHANT}" * 1_300: 1}}
+    world.publish(workflows={"plain": PLAIN}, schedules={f"s{number}": daily for number in range(MOST_SCHEDULES)})
+    MemoryRuntimeSettings(world.gateway.functions).set(TENANT, None, "undeclared_arguments", "refuse")
+    world.sweep_and_work()
+    advance(world, hours=1)
+    world.sweep_and_work()
+    timetable = world.timetables.load(TENANT)
+    assert timetable is not None
+    assert {result.code for result in timetable.results.values()} == {"INPUT_SCHEMA_VIOLATION"}
+    text = results_text(timetable.results)
+    assert results_of(text) == timetable.results
+    assert len(text.encode()) < LARGEST_ROW * 0.6
 
 
 def test_a_workflow_that_is_switched_off_is_not_started() -> None:

@@ -9,6 +9,8 @@ from signpost.records import dataclass
 from signpost.workflow.schedules import Schedule
 
 type OccasionOutcome = Literal["started", "refused"]
+LONGEST_MESSAGE = 500
+"""Characters of a message in a result: the results of all schedules of a tenant are one row, which has 400 KB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,8 @@ def find_next(schedules: Mapping[str, Schedule], now: float) -> float | None:
 
 
 def results_text(results: Mapping[str, OccasionResult]) -> str:
-    return json.dumps({name: asdict(result) for name, result in results.items()}, separators=(",", ":"))
+    texts = {name: asdict(result) for name, result in results.items()}
+    return json.dumps(texts, ensure_ascii=False, separators=(",", ":"))
 
 
 def results_of(text: str) -> Mapping[str, OccasionResult]:

@@ -8,7 +8,7 @@ from signpost.workflow.instance import AuditEvent
 from signpost.workflow.running.event_starts import OneRunStarter
 from signpost.workflow.running.service import StartRequest, WorkflowRefusal
 from signpost.workflow.schedules import Schedule
-from signpost.workflow.timetable import OccasionResult, Timetable, find_due, find_next
+from signpost.workflow.timetable import LONGEST_MESSAGE, OccasionResult, Timetable, find_due, find_next
 from signpost.workflow.wakes import SCHEDULES
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class ScheduleStarter:
         if refusal is None:
             return OccasionResult(occasion, "started", run)
         self._record_refusal(tenant, schedule, occasion, refusal)
-        return OccasionResult(occasion, "refused", run, refusal.code, refusal.message)
+        return OccasionResult(occasion, "refused", run, refusal.code, refusal.message[:LONGEST_MESSAGE])
 
     def _record_refusal(self, tenant: str, schedule: Schedule, occasion: float, refusal: WorkflowRefusal) -> None:
         record = audit_events.schedule_refused(schedule.id, schedule.workflow, occasion, refusal.code, refusal.message)

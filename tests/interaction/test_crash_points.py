@@ -10,6 +10,7 @@ import pytest
 from signpost.workflow.instance import Instance, child_id_of
 from tests.support.crash_points import NEVER, CrashPoints, ProcessKilled
 from tests.support.interrupted_workflows import RECOVERY_SECONDS, SCENARIOS, ScenarioRun, submit_step
+from tests.support.listed_runs import check_listed
 from tests.support.memory_workflows import TENANT, check_verified
 from tests.support.step_cases import AGENT
 
@@ -58,6 +59,7 @@ def outcome(scene: ScenarioRun) -> str:
 def check(scene: ScenarioRun, *, doubts: int | None = None) -> None:
     """The promises that hold wherever a process dies. `doubts`: how often it was recorded to be in doubt."""
     found = outcome(scene)
+    check_scene_is_listed(scene)
     if found == "nothing":
         assert scene.effect_count == 0
     if found == "settled":
@@ -70,6 +72,12 @@ def check(scene: ScenarioRun, *, doubts: int | None = None) -> None:
         seen = scene.start_process().get(scene.id, AGENT)
         assert (seen["inDoubt"]["transition"], "pending" in seen) == ("go", False)
     check_audit(scene, found, (found == "in doubt") if doubts is None else doubts)
+
+
+def check_scene_is_listed(scene: ScenarioRun) -> None:
+    loaded = scene.start_process().workflows.load_instance(TENANT, scene.id)
+    if loaded is not None:
+        check_listed(scene.instances, loaded.definition, scene.id, scene.clock.now())
 
 
 def check_audit(scene: ScenarioRun, found: str, doubts: int) -> None:
@@ -113,6 +121,7 @@ def test_a_process_killed_at_any_call_loses_no_step_and_repeats_none(name: str, 
     for second in second_kill_points(name, consents):
         for scene, _, _ in scenes_after_interference(name, lambda _: None, consents=consents):
             check_wake_written(scene)
+            check_scene_is_listed(scene)
             was_settled, effects = is_settled(scene), scene.effect_count
             scene.recover(CrashPoints(second))
             check(scene)

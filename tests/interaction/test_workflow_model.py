@@ -19,6 +19,7 @@ from signpost.workflow.ports import StepAttempt
 from signpost.workflow.running.service import StepResult, WorkflowRefusal
 from tests.support.effort import count_examples
 from tests.support.line_output import ShowLine
+from tests.support.listed_runs import check_listed
 from tests.support.memory_workflows import CALL_SECONDS, TENANT, MemoryWorkflows, check_verified
 from tests.support.played_executors import PlayedExecutor
 
@@ -303,6 +304,7 @@ class WorkflowStateMachine(RuleBasedStateMachine):
         for caller in CALLERS.values():
             shown = build_links(self.definition, kept, caller, self.clock.now())
             assert [as_object(link["args"])["transition"] for link in shown] == model.linked(caller)
+        check_listed(self.shop.instances, self.definition, self.workflow_id, self.clock.now())
 
     def teardown(self) -> None:
         if getattr(self, "workflow_id", ""):

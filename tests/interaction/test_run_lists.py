@@ -1,5 +1,6 @@
 """gateway.search with the kinds `run` and `approval`: an agent finds its runs, a person what waits for a decision."""
 
+import base64
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 from signpost.adapters.memory.instances import MemoryInstanceStore
 from signpost.model import JsonObject, Principal
 from signpost.workflow.instance import Instance, InstanceWrite, WriteCondition
+from signpost.workflow.running import run_finder
 from tests.support.gateway_workflows import TENANT, GatewayWorkflows
 from tests.support.guest_gateway import GuestGateway
 from tests.support.imports import imported_by
@@ -208,6 +210,29 @@ def test_a_page_may_be_shorter_than_its_limit_and_the_next_goes_on(lister: RunLi
         lister.start()
     pages = lister.pages("agent", definition="expense")
     assert pages == [[], [wanted]]
+
+
+@pytest.mark.invariant(138)
+def test_a_cursor_names_no_run_that_the_caller_may_not_see(lister: RunLister, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last places that the page looked at are those of hidden runs and requests."""
+    monkeypatch.setattr(run_finder, "MOST_ROWS", 4)
+    lister.world.publish("private", {**EXPENSE, "readers": [FINANCE]})
+    hidden = [lister.start("private", "fay") for _ in range(5)]
+    for run in hidden:
+        lister.submit(run, "ask", "fay")
+    requests = [
+        lister.world.call("workflow.get", {"workflowId": run}, "fay")["approval"]["requestId"] for run in hidden
+    ]
+    for kind in ("run", "approval"):
+        page = lister.search("agent", kind, state="asked")
+        assert page["results"] == []
+        seen = b"".join(map(decode, page["nextCursor"].split(".")))
+        assert not any(name.encode() in seen for name in [*hidden, *requests])
+        assert lister.search("agent", kind, state="asked", cursor=page["nextCursor"]) == {"results": []}
+
+
+def decode(text: str) -> bytes:
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 
 class CountedLists:

@@ -16,13 +16,13 @@ class Sealer:
 
     def seal(self, purpose: str, payload: Json, bound_to: Principal) -> str:
         text = json.dumps(payload, separators=(",", ":")).encode()
-        return write_signed_text(text, sign(text, derive_key(self._keys.current, purpose), _holder(bound_to)))
+        return write_signed_text(text, sign(text, derive_key(self._keys.current, purpose), holder_of(bound_to)))
 
     def open(self, purpose: str, seal: str, bound_to: Principal) -> Json:
         """Returns the payload, or None if the stack did not seal the text, or not for this purpose and this
         principal."""
         text, mac = parse_signed_text(seal)
-        holder = _holder(bound_to)
+        holder = holder_of(bound_to)
         if not text or not self._keys.has_key_that(
             lambda key: is_signature(mac, text, derive_key(key, purpose), holder)
         ):
@@ -30,5 +30,6 @@ class Sealer:
         return json.loads(text)
 
 
-def _holder(principal: Principal) -> bytes:
+def holder_of(principal: Principal) -> bytes:
+    """Return the bytes that bind a text to a principal."""
     return json.dumps([principal.issuer, principal.subject, principal.tenant]).encode()

@@ -35,6 +35,7 @@ class GatewayComposition:
 
     adapters: GatewayAdapters
     api_keys: ApiKeyAuthenticator
+    keys: KeyRing
     sealer: Sealer
     revisions: RevisionView
     catalogue: CatalogueView
@@ -69,6 +70,7 @@ def compose_gateway(adapters: GatewayAdapters, telemetry: Telemetry) -> GatewayC
     composition = GatewayComposition(
         adapters=adapters,
         api_keys=api_keys,
+        keys=keys,
         sealer=Sealer(keys),
         revisions=revisions,
         catalogue=catalogue,

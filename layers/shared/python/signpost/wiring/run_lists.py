@@ -1,6 +1,7 @@
 """Builds the search of runs and approval requests. Imported at the first such search."""
 
 from signpost.adapters.clock import UtcTimeFormat
+from signpost.signing.ciphers import TextCipher
 from signpost.surfaces.gateway.run_search import RunSearch
 from signpost.wiring.composition import GatewayComposition
 from signpost.workflow.running.run_finder import RunFinder
@@ -14,4 +15,4 @@ def build_run_search(composition: GatewayComposition) -> RunSearch:
         definitions=composition.definitions(),
         clock=adapters.clock,
     )
-    return RunSearch(finder, composition.sealer, UtcTimeFormat())
+    return RunSearch(finder, TextCipher(composition.keys), UtcTimeFormat())

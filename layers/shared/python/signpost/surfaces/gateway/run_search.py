@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, cast
 
 from signpost.model import RUN_ID_PREFIX, Call, CallToolResult, JsonObject, Principal
 from signpost.search.ranking import DEFAULT_LIMIT
-from signpost.signing.seals import Sealer
+from signpost.signing.ciphers import TextCipher
 from signpost.surfaces.gateway.run_items import build_request_item, build_run_item
 from signpost.surfaces.gateway.tool_specs import (
     PAGE,
@@ -32,9 +32,10 @@ ONLY_FOR_RUNS = ("waiting", "fault", "mine")
 
 
 class RunSearch:
-    def __init__(self, finder: RunFinder, sealer: Sealer, times: "TimeFormat") -> None:
+    def __init__(self, finder: RunFinder, cipher: TextCipher, times: "TimeFormat") -> None:
+        """`cipher` hides the positions in cursors: the last place that was looked at may be that of a hidden run."""
         self._finder = finder
-        self._sealer = sealer
+        self._cipher = cipher
         self._times = times
 
     def search(self, arguments: JsonObject, call: Call) -> CallToolResult:
@@ -63,12 +64,11 @@ class RunSearch:
         return [self._item(run, principal) for run in page.found]
 
     def _position(self, arguments: JsonObject, principal: Principal) -> str | None:
-        """Return the position behind which the page begins; None if the cursor was sealed for another list."""
+        """Return the position behind which the page begins; None if the cursor was made for another list."""
         cursor = arguments.get("cursor")
         if not isinstance(cursor, str):
             return ""
-        after = self._sealer.open(f"{CURSOR}{arguments.get('kind')}", cursor, principal)
-        return after if isinstance(after, str) else None
+        return self._cipher.decrypt(f"{CURSOR}{arguments.get('kind')}", cursor, principal)
 
     def _answer(self, page: FoundPage, arguments: JsonObject, principal: Principal) -> JsonObject:
         answer: JsonObject = {
@@ -76,7 +76,7 @@ class RunSearch:
         }
         if page.next_after is None:
             return answer
-        cursor = self._sealer.seal(f"{CURSOR}{arguments['kind']}", page.next_after, principal)
+        cursor = self._cipher.encrypt(f"{CURSOR}{arguments['kind']}", page.next_after, principal)
         return {
             **answer,
             "nextCursor": cursor,

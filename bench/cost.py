@@ -1,9 +1,10 @@
 """Estimates the cost of a deployment: python -m bench.cost. Multiplies list prices by usage, without calling AWS."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from bench.step_rows import WrittenRow, measure_step
 from local.emulator import PROJECT
 from local.intrinsics import parse_template, section
 from signpost.model import Json, as_object
@@ -14,6 +15,7 @@ PRICES: Mapping[str, float] = {
     "Lambda, a million requests": 0.20,
     "Lambda arm64, a GB-second": 0.0000133334,
     "DynamoDB on demand, a million read units": 0.125,
+    "DynamoDB on demand, a million write units": 0.625,
     "Secrets Manager, a secret a month": 0.40,
     "CloudWatch, a GB of logs": 0.50,
     "CloudWatch, an alarm a month": 0.10,
@@ -71,6 +73,16 @@ def cost_of_idle_month() -> Mapping[str, float]:
     }
 
 
+def cost_of_thousand_steps(rows: Sequence[WrittenRow]) -> Mapping[str, float]:
+    """Price the rows of a step: those of the run, and those by which it is in the lists of runs."""
+    unit = PRICES["DynamoDB on demand, a million write units"] / MILLION
+    listed = sum(row.units for row in rows if row.is_of_a_list)
+    return {
+        "Rows of the run": 1000 * (sum(row.units for row in rows) - listed) * unit,
+        "Rows of the lists of runs": 1000 * listed * unit,
+    }
+
+
 def _resources() -> Mapping[str, Json]:
     return section(parse_template((PROJECT / "template.yaml").read_text("utf-8")), "Resources")
 
@@ -81,11 +93,19 @@ def format_table(title: str, costs: Mapping[str, float]) -> Iterator[str]:
     yield f"  {'total':<32}{sum(costs.values()):>10.5f}"
 
 
+def _describe_row(row: WrittenRow) -> str:
+    purpose = "in a list of runs" if row.is_of_a_list else row.name.partition("#")[0].replace("now", "current state")
+    return f"  a row of {row.size:>5,} bytes, {row.units:>2} write units: {purpose}"
+
+
 def main() -> None:
+    rows = measure_step()
     print(f"Prices: {PRICES_OF}")
     print(
         *format_table("idle, a month", cost_of_idle_month()),
         *format_table("1,000 warm calls", cost_per_thousand(CallUsage())),
+        *format_table("1,000 steps, beside their calls", cost_of_thousand_steps(rows)),
+        *map(_describe_row, rows),
         sep="\n",
     )
 

@@ -74,26 +74,21 @@ class Findings:
 
 def measure(progress: Progress) -> Findings:
     with progress.step("timing the engine"):
-        instance = _EndlessInstance()
+        instance = EndlessInstance(MemoryInstanceStore())
         instance.time_steps(STEPS)  # warms the process up
         early_ms = instance.time_steps(STEPS)
         instance.time_steps(HISTORY - 2 * STEPS)
         return Findings(early_ms, instance.time_steps(STEPS), HISTORY)
 
 
-class _EndlessInstance:
+class EndlessInstance:
     """A workflow instance with a transition that leads back to the same state."""
 
-    def __init__(self) -> None:
+    def __init__(self, instances: MemoryInstanceStore) -> None:
         definitions = MemoryDefinitions()
         definitions.publish(TENANT, DEFINITION, WORKFLOW)
         self._principal = Principal("clerk", TENANT, "bench", roles=frozenset({"clerk"}))
-        self._clock, ids, instances, engine = (
-            SystemClock(),
-            RandomIds(),
-            MemoryInstanceStore(),
-            Engine(Validators(alarm)),
-        )
+        self._clock, ids, engine = SystemClock(), RandomIds(), Engine(Validators(alarm))
         executors = {HUMAN_KIND: HumanExecutor(clock=self._clock, ids=ids)}
         services = ExecutionServices(
             step_executors=executors,

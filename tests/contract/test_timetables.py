@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from botocore.awsrequest import AWSResponse
 
 from signpost.adapters.dynamodb import DynamoContentStore
 from signpost.adapters.dynamodb.due import DynamoDue, wakes_in
-from signpost.adapters.dynamodb.timetables import DynamoTimetables
+from signpost.adapters.dynamodb.timetables import DynamoTimetables, build_timetable_wake
 from signpost.adapters.memory import FunctionTable, MemoryContentStore
 from signpost.adapters.memory.due import MemoryDue
 from signpost.adapters.memory.instances import MemoryInstanceStore
@@ -100,6 +101,35 @@ def test_a_timetable_is_saved_over_the_revision_that_was_read_only(stores: Store
     stores.publish("a", "b")
     assert not stores.timetables.save(stores.tenant, replace(read, revision=read.revision + 1), replacing=read.revision)
     assert stores.load().revision == 2
+
+
+@pytest.mark.parametrize("engine", [engine for engine in ENGINES if engine != "memory"])
+def test_a_timetable_is_saved_while_a_publication_writes_its_row(dynamodb: Any, engine: str) -> None:
+    """DynamoDB refuses a write of a row that a transaction is writing; the next attempt finds what came of it."""
+    client: DynamoDBClient = dynamodb(engine)
+    table, tenant = f"timetables-{uuid.uuid4().hex[:12]}", "acme"
+    shape = {name: WORKFLOWS_TABLE[name] for name in ("AttributeDefinitions", "KeySchema", "GlobalSecondaryIndexes")}
+    client.create_table(TableName=table, BillingMode="PAY_PER_REQUEST", **shape)
+    client.transact_write_items(TransactItems=[build_timetable_wake(table, tenant)])
+    left = iter(range(3))
+
+    def refuse(**_: Any) -> Any:
+        if next(left, None) is None:
+            return None
+        refused = {"Error": {"Code": "TransactionConflictException", "Message": "in the way"}}
+        no_headers: Any = {}
+        return AWSResponse("http://table.test", 400, no_headers, None), {
+            **refused,
+            "ResponseMetadata": {"HTTPStatusCode": 400},
+        }
+
+    timetables = DynamoTimetables(client, table)
+    client.meta.events.register("before-call.dynamodb.PutItem", refuse)
+    try:
+        assert timetables.save(tenant, Timetable(2, None, RESULTS), replacing=1)
+    finally:
+        client.meta.events.unregister("before-call.dynamodb.PutItem", refuse)
+    assert timetables.load(tenant) == Timetable(2, None, RESULTS)
 
 
 def test_a_timetable_without_another_occasion_is_never_due(stores: Stores) -> None:

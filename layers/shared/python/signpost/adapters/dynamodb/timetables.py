@@ -1,5 +1,6 @@
 """The timetables of tenants with schedules: a row for each in the table of workflows, found by the due index."""
 
+from functools import partial
 from time import time
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +37,7 @@ class DynamoTimetables:
             **rows.schema_attribute(),
         }
         return rows.write_if(
-            self._client.put_item,
+            partial(rows.repeat_write, self._client.put_item),  # a publication may be writing the row
             TableName=self._table,
             Item=row,
             ConditionExpression="revision = :revision",

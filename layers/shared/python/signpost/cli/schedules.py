@@ -2,7 +2,7 @@
 
 import argparse
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from signpost.cli import remote, stack, terminal
@@ -43,7 +43,7 @@ def _list(arguments: argparse.Namespace) -> int:
     with stack.open_workflows(arguments.stack) as reader:
         snapshot = reader.read_snapshot(arguments.tenant).snapshot
         timetable, now = reader.timetables.load(arguments.tenant), reader.clock.now()
-    listed = [describe_schedule(name, snapshot, timetable, now) for name in sorted(snapshot.schedules)]
+    listed = list(describe_schedules(snapshot, timetable, now))
     if arguments.json:
         for fields in listed:
             print(json.dumps(fields, ensure_ascii=False))
@@ -55,25 +55,27 @@ def _list(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def describe_schedule(
-    name: str, snapshot: "CatalogueSnapshot", timetable: "Timetable | None", now: float
-) -> JsonObject:
-    """Return the fields of a schedule as the author wrote it, with its state, its next occasion and its last result."""
+def describe_schedules(
+    snapshot: "CatalogueSnapshot", timetable: "Timetable | None", now: float
+) -> Iterator[JsonObject]:
+    """Yield the fields of each schedule as the author wrote it, with its state, next occasion and last result."""
     from signpost.catalogue.schedules import active_schedules  # noqa: PLC0415 - it imports the readers of catalogues
     from signpost.occasions.zones import write_instant  # noqa: PLC0415 - only this command writes times of occasions
 
-    active = active_schedules(snapshot).get(name)
-    upcoming = active.find_next(now) if active is not None else None
-    result = timetable.results.get(name) if timetable is not None else None
-    zone = str(as_object(snapshot.schedules[name]).get("timezone") or "UTC")
-    last: JsonObject | None = None if result is None else _result_fields(result, write_instant(result.occasion, zone))
-    return {
-        "id": name,
-        **as_object(snapshot.schedules[name]),
-        "state": _state_of(name, snapshot),
-        "next": None if upcoming is None else write_instant(upcoming, zone),
-        "last": last,
-    }
+    active = active_schedules(snapshot)
+    for name, schedule in sorted(snapshot.schedules.items()):
+        fields = as_object(schedule)
+        upcoming = active[name].find_next(now) if name in active else None
+        result = timetable.results.get(name) if timetable is not None else None
+        zone = str(fields.get("timezone") or "UTC")
+        last = None if result is None else _result_fields(result, write_instant(result.occasion, zone))
+        yield {
+            "id": name,
+            **fields,
+            "state": _state_of(name, snapshot),
+            "next": None if upcoming is None else write_instant(upcoming, zone),
+            "last": last,
+        }
 
 
 def _result_fields(result: "OccasionResult", occasion: str) -> JsonObject:

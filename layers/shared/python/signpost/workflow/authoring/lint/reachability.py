@@ -20,6 +20,9 @@ from signpost.workflow.definition import Definition, State, Transition
 from signpost.workflow.engine.steps import NOOP_KIND
 from signpost.workflow.guards import Evidence, Guard
 
+SHORTEST_ROUND_MS = 60_000
+"""Milliseconds that a round of timeouts takes at least without a finding. Reminders repeat, but not each second."""
+
 
 @dataclass(frozen=True, slots=True)
 class AnalysedDefinition:
@@ -41,6 +44,7 @@ def check_reachability(analysed: AnalysedDefinition) -> Iterator[LintFinding]:
         _check_traps,
         _check_on_enter,
         _check_timeouts,
+        _check_timeout_loops,
         _check_mixed_actors,
         _check_loops,
     ):
@@ -109,6 +113,35 @@ def _check_timeouts(analysed: AnalysedDefinition) -> Iterator[LintFinding]:
     for at, state in parts:
         if state.terminal and has_timeout(state):
             yield LintFinding((*at, "onTimeout"), f"{state.name!r} is terminal: its timeout never happens; remove it")
+
+
+def _check_timeout_loops(analysed: AnalysedDefinition) -> Iterator[LintFinding]:
+    """Find rounds of timeouts alone that are so quick that a run which is left alone writes a step after the other."""
+    seen = set[str]()
+    for name in analysed.definition.states:
+        path = _follow_timeouts(analysed.definition, name)
+        if path[-1] != name or len(path) == 1 or name in seen:
+            continue
+        seen |= set(path)
+        round_ms = sum(analysed.definition.states[state].timeout_ms or 0 for state in path[:-1])
+        if round_ms < SHORTEST_ROUND_MS:
+            message = f"timeouts lead back to {name!r} within {round_ms / 1000:g} seconds, again and again"
+            yield LintFinding(("states", name, "timeoutMs"), message, path)
+
+
+def _follow_timeouts(definition: Definition, start: str) -> tuple[str, ...]:
+    """Return the states that follow by their timeouts, up to the first that has none or was there before."""
+    path = [start]
+    while (target := _find_timeout_target(definition.states[path[-1]])) is not None:
+        is_again = target in path
+        path.append(target)
+        if is_again:
+            break
+    return tuple(path)
+
+
+def _find_timeout_target(state: State) -> str | None:
+    return state.timeout_target if state.timeout_ms is not None else None
 
 
 def _check_mixed_actors(analysed: AnalysedDefinition) -> Iterator[LintFinding]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from signpost.cli.doctor.readers.partial_reads import PartialReads
 from signpost.cli.doctor.readers.rollback import read_rollback_facts
 from signpost.cli.doctor.rules.rollback import judge_rollback
 from signpost.cli.stack import open_adapters
@@ -119,7 +120,9 @@ def test_a_tenant_can_go_back_until_a_key_with_an_owner_is_stored(
 
     def list_obstacles() -> list[str]:
         with open_adapters(inherited.stack.deployed.name) as adapters:
-            found = judge_rollback(read_rollback_facts(adapters, [inherited.name]), inherited.stack.deployed.name)
+            found = judge_rollback(
+                read_rollback_facts(adapters, [inherited.name], PartialReads()), inherited.stack.deployed.name
+            )
         return [obstacle.code for obstacle in found if inherited.name in obstacle.subject]
 
     assert list_obstacles() == []

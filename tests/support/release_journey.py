@@ -12,6 +12,7 @@ import yaml
 
 from signpost.adapters import keys
 from signpost.cli.doctor.findings import Finding
+from signpost.cli.doctor.readers.partial_reads import PartialReads
 from signpost.cli.doctor.readers.rollback import read_rollback_facts
 from signpost.cli.doctor.rules.rollback import judge_rollback
 from signpost.cli.stack import open_adapters
@@ -104,7 +105,7 @@ class ReleasedStack:
         for name, value in self.laptop.emulator.environment().items():
             monkeypatch.setenv(name, value)
         with open_adapters(self.name) as adapters:
-            return judge_rollback(read_rollback_facts(adapters, [TENANT]), self.name)
+            return judge_rollback(read_rollback_facts(adapters, [TENANT], PartialReads()), self.name)
 
     def make_person_token(self, subject: str) -> str:
         """Return an access token of a person."""

@@ -2,12 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from signpost.cli.doctor.findings import Finding
-from signpost.cli.doctor.rules.rollback import OwnedStep, RollbackFacts, TenantRows, judge_rollback
+from signpost.cli.doctor.rules.rollback import OwnedStep, RollbackFacts, SkillStep, TenantRows, judge_rollback
+from signpost.cli.doctor.rules.rollback_content import NewContent, find_use
+from signpost.content.model import Subscription
 from signpost.identity.credentials import ApiKey
+from signpost.model import JsonObject
+from signpost.workflow.definition import parse_published_definition
 
 NOW = 1_800_000_000.0
 DAY = 86_400
@@ -60,10 +65,69 @@ def test_a_key_that_an_earlier_release_accepts_after_its_expiry_is_named_until_i
 
 
 def test_rules_that_an_earlier_release_cannot_read_and_settings_that_it_ignores_are_named() -> None:
-    rows = TenantRows("acme", identity_rules=["no-shell"], refuses_undeclared_arguments=True, schedules=["nightly"])
-    assert list_codes(rows) == ["identity_rule", "arguments_accepted", "schedule_ignored"]
+    rows = TenantRows("acme", identity_rules=["no-shell"], refuses_undeclared_arguments=True)
+    assert list_codes(rows) == ["identity_rule", "arguments_accepted"]
 
 
 def test_what_an_earlier_release_fails_at_comes_first() -> None:
     rows = TenantRows("acme", owned_keys=[KEY], identity_rules=["no-shell"])
     assert list_codes(rows) == ["identity_rule", "owned_key"]
+
+
+def judge_new_content(**content: Any) -> Sequence[Finding]:
+    return judge_tenant(TenantRows("acme", content=NewContent(**content)))
+
+
+def test_a_schedule_is_named() -> None:
+    (finding,) = judge_new_content(schedules=["nightly"])
+    assert (finding.code, finding.subject) == ("schedule_ignored", "schedule nightly of tenant acme")
+
+
+@pytest.mark.parametrize(
+    ("trigger", "codes"),
+    [
+        (Subscription("workflow", "skills::on-change", "review", ""), ["trigger_fails"]),
+        (Subscription("workflow", "skills::on-change", "review", "", metadata={"a": 1}), ["trigger_fails"]),
+        (Subscription("trigger", "skills::on-change", "a::b", "", metadata={"a": 1}), ["trigger_values_ignored"]),
+        (Subscription("trigger", "skills::on-change", "a::b", "", timeout_ms=1), ["trigger_values_ignored"]),
+        (Subscription("trigger", "skills::on-change", "a::b", "", config={"a": 1}), []),
+    ],
+)
+def test_a_trigger_is_named_if_an_earlier_release_does_not_do_what_it_says(
+    trigger: Subscription, codes: Sequence[str]
+) -> None:
+    found = judge_new_content(triggers=[trigger])
+    assert [finding.code for finding in found] == codes
+    assert all(trigger.target in finding.problem for finding in found)
+
+
+NESTED: JsonObject = {"output": {"kept": ["$.arguments.a"]}, "values": "nested"}
+TIMED: JsonObject = {"timeoutMs": 60_000, "onTimeout": {"target": "end"}}
+ENTRY: JsonObject = {"executor": {"kind": "noop"}, "values": "nested"}
+
+
+@pytest.mark.parametrize(
+    ("state", "codes", "place"),
+    [
+        ({"transitions": {"go": {"target": "end"}}}, [], ""),
+        ({"transitions": {"go": {"target": "end"}}, **TIMED}, ["state_timeout_ignored"], "(open)"),
+        ({"transitions": {"go": {"target": "end", **NESTED}}}, ["values_not_resolved"], "open.go"),
+        ({"transitions": {"go": {"target": "end"}}, "onEnter": ENTRY}, ["values_not_resolved"], "open.onEnter"),
+    ],
+)
+def test_a_workflow_is_named_that_an_earlier_release_runs_in_another_way(
+    state: JsonObject, codes: Sequence[str], place: str
+) -> None:
+    states: JsonObject = {"open": state, "end": {"terminal": True}}
+    definition = parse_published_definition("deal", {"initialState": "open", **TIMED, "states": states})
+    use = find_use(definition)
+    assert use.is_understood == (not codes)
+    found = judge_new_content(definitions=[use])
+    assert [finding.code for finding in found] == codes
+    assert all(place in finding.problem and "deal" in finding.subject for finding in found)
+
+
+def test_a_pending_step_of_a_skill_is_named() -> None:
+    facts = RollbackFacts(NOW, [], has_unread_runs=False, tenants=[], skill_steps=[SkillStep("acme", "wf_1", "order")])
+    (finding,) = judge_rollback(facts, "shop")
+    assert (finding.code, finding.subject) == ("skill_step", "wf_1 of tenant acme")

@@ -105,6 +105,11 @@ type DoctorNoteCode = Literal[
     "key_accepted_longer",
     "arguments_accepted",
     "schedule_ignored",
+    "trigger_fails",
+    "trigger_values_ignored",
+    "state_timeout_ignored",
+    "values_not_resolved",
+    "skill_step",
 ]
 """Codes of findings that may be meant as they are."""
 

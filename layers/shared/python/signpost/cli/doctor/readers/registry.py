@@ -1,11 +1,11 @@
 """Examines what the tables and the bucket hold: API keys, executors, published content and documents."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 from signpost.cli.doctor.findings import describe_scope
+from signpost.cli.doctor.readers.definitions import read_published_definitions
 from signpost.cli.doctor.readers.partial_reads import read_existing
 from signpost.cli.doctor.rules.api_keys import ApiKeyFacts, judge_api_keys
 from signpost.cli.doctor.rules.documents import DocumentFacts, judge_documents
@@ -138,18 +138,11 @@ def _read_snapshot(stack: "ExaminedStack", tenant: str, unreadable: list[Unreada
 def _read_definitions(
     stack: "ExaminedStack", tenant: str, snapshot: "CatalogueSnapshot", unreadable: list[UnreadableText]
 ) -> Iterator[FunctionReference]:
-    from signpost.catalogue.definitions import read_definition  # noqa: PLC0415 - a part of the checks needs it
-    from signpost.model import PROXY_WORKFLOW  # noqa: PLC0415 - as above
-    from signpost.workflow.definition import InvalidDefinition  # noqa: PLC0415 - as above
-
-    digests = {item.id: item.definition for item in snapshot.items if item.kind == "workflow" and item.definition}
-    if snapshot.proxy:
-        digests[PROXY_WORKFLOW] = snapshot.proxy
-    for workflow, digest in digests.items():
-        try:
-            yield from list_references(tenant, read_definition(stack.adapters.definitions, tenant, workflow, digest))
-        except (LookupError, InvalidDefinition, json.JSONDecodeError) as fault:
-            unreadable.append(UnreadableText(tenant, workflow, str(fault)))
+    for found in read_published_definitions(stack.adapters, tenant, snapshot):
+        if isinstance(found, UnreadableText):
+            unreadable.append(found)
+        else:
+            yield from list_references(tenant, found)
 
 
 def examine_documents(stack: "ExaminedStack", reads: "PartialReads") -> "Iterator[Finding]":

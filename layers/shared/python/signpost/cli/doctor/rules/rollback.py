@@ -1,8 +1,11 @@
-"""What keeps a stack from going back to an earlier release: rows that it cannot read, or reads in another sense."""
+"""What keeps a stack from going back to an earlier release: rows that it cannot read, or reads in another sense.
+
+What it does not understand of definitions, triggers and schedules is in `rollback_content.py`."""
 
 from collections.abc import Iterator, Sequence
 
 from signpost.cli.doctor.findings import Finding, note
+from signpost.cli.doctor.rules.rollback_content import PAGE, NewContent, judge_content
 from signpost.cli.terminal import format_time
 from signpost.identity.api_keys import find_ending
 from signpost.identity.credentials import ApiKey
@@ -10,7 +13,6 @@ from signpost.records import dataclass
 
 BLOCKING = ("owned_step", "runs_not_read", "identity_rule")
 """Codes of rows at which an earlier release fails. It reads the others in another sense."""
-PAGE = "docs/operations.md#upgrade-and-rollback"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +23,15 @@ class OwnedStep:
     workflow_id: str
     transition: str
     owner: str
+
+
+@dataclass(frozen=True, slots=True)
+class SkillStep:
+    """A step of a run that was started for a callable skill, while it waits or is executed."""
+
+    tenant: str
+    workflow_id: str
+    skill: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +46,7 @@ class TenantRows:
     identity_rules: Sequence[str] = ()
     """The names of the rules of policy that name a principal by `identity:`."""
     refuses_undeclared_arguments: bool = False
-    schedules: Sequence[str] = ()
-    """The ids of the schedules."""
+    content: NewContent = NewContent()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +56,7 @@ class RollbackFacts:
     has_unread_runs: bool
     """Whether there are more running workflows with a due time than were read."""
     tenants: Sequence[TenantRows]
+    skill_steps: Sequence[SkillStep] = ()
 
 
 def judge_rollback(facts: RollbackFacts, stack: str) -> Sequence[Finding]:
@@ -55,6 +66,7 @@ def judge_rollback(facts: RollbackFacts, stack: str) -> Sequence[Finding]:
         found.append(_find_unread_runs())
     for rows in facts.tenants:
         found += _judge_tenant(rows, facts.now, stack)
+    found += map(_find_skill_step, facts.skill_steps)
     return sorted(found, key=lambda finding: finding.code not in BLOCKING)
 
 
@@ -66,7 +78,7 @@ def _judge_tenant(rows: TenantRows, now: float, stack: str) -> Iterator[Finding]
     yield from (_find_identity_rule(rows.tenant, rule) for rule in rows.identity_rules)
     if rows.refuses_undeclared_arguments:
         yield _find_ignored_setting(rows.tenant)
-    yield from (_find_schedule(rows.tenant, schedule) for schedule in rows.schedules)
+    yield from judge_content(rows.tenant, rows.content)
 
 
 def _find_owned_step(step: OwnedStep) -> Finding:
@@ -129,12 +141,13 @@ def _find_ignored_setting(tenant: str) -> Finding:
     )
 
 
-def _find_schedule(tenant: str, schedule: str) -> Finding:
+def _find_skill_step(step: SkillStep) -> Finding:
     return note(
-        "schedule_ignored",
-        f"schedule {schedule} of tenant {tenant}",
-        "An earlier release starts no workflows by schedules, and its publications of workflows remove the schedules.",
-        f"Publish the manifest again after the next upgrade ({PAGE}).",
+        "skill_step",
+        f"{step.workflow_id} of tenant {step.tenant}",
+        f"An earlier release does not continue the run {step.workflow_id} of the skill {step.skill}: its step waits "
+        "until the next upgrade, and its answers have no links.",
+        f"Wait until the step is done, or cancel the run ({PAGE}).",
     )
 
 

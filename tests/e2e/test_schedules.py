@@ -13,9 +13,10 @@ import pytest
 
 from signpost.adapters import keys
 from signpost.workflow.wakes import SCHEDULES, WakeMessage
-from tests.support.commands import ProcessRunner, parse_json_lines
+from tests.support.commands import ProcessRunner, build_process_runner, parse_json_lines
 from tests.support.functions import connect_functions
 from tests.support.laptop import Laptop, Stack
+from tests.support.line_output import ShowLine
 from tests.support.waiting import wait_for
 
 pytestmark = pytest.mark.cloud
@@ -44,6 +45,34 @@ policies:
 triggers:
   - {trigger_type: skills::on-change, workflow: review, metadata: {team: docs}}
 """
+TIMED_MANIFEST = """
+version: 1
+workflows:
+  hold:
+    title: Hold a table
+    initialState: held
+    states:
+      held: {timeoutMs: 4000, onTimeout: {target: released}, transitions: {seat: {target: seated}}}
+      seated: {terminal: true}
+      released: {terminal: true}
+  keep:
+    initialState: held
+    states:
+      held: {timeoutMs: 1200000, onTimeout: {target: released}, transitions: {seat: {target: released}}}
+      released: {terminal: true}
+  copy:
+    initialState: open
+    states:
+      open: {transitions: {keep: {target: kept, output: {all: [$.arguments.a, $.context.b]}}}}
+      kept: {terminal: true}
+schedules:
+  yearly: {workflow: copy, cron: "0 0 1 1 *"}
+triggers:
+  - {trigger_type: prompts::on-change, workflow: copy}
+  - {trigger_type: prompts::on-change, function_id: orders::note, timeout_ms: 1000}
+"""
+SOON = 10.0
+"""Seconds. Without the message that waits for the time, only the sweeper finds what is due, once a minute."""
 PATIENCE = 150.0
 """Seconds: an occasion is at most a minute away, and the sweeper and the worker follow."""
 
@@ -79,6 +108,29 @@ class ScheduledTenant:
         found = [json.loads(row["text"]["S"]) for row in heads]
         return [head for head in found if head["definition"] == definition]
 
+    def start_run(self, definition: str) -> str:
+        answer = self.stack.request(
+            self.author, "tools/call", {"name": "workflow.start", "arguments": {"definitionId": definition}}
+        )
+        return answer.json["result"]["structuredContent"]["workflowId"]
+
+    def read_head(self, run: str) -> Mapping[str, Any]:
+        """Read the row of a run. A request would apply a timeout itself."""
+        table = self.stack.deployed.outputs["WorkflowsTableName"]
+        key: Any = keys.workflow_row(self.tenant, run, keys.HEAD)
+        return json.loads(self.laptop.client("dynamodb").get_item(TableName=table, Key=key)["Item"]["text"]["S"])
+
+    def move_timeout(self, run: str, ends_at: float) -> None:
+        """Let the state of a run end at another time."""
+        head: Mapping[str, Any] = {**self.read_head(run), "stateEndsAt": ends_at}
+        self.laptop.client("dynamodb").update_item(
+            TableName=self.stack.deployed.outputs["WorkflowsTableName"],
+            Key=keys.workflow_row(self.tenant, run, keys.HEAD),
+            UpdateExpression="SET #text = :text, due_at = :due_at",
+            ExpressionAttributeNames={"#text": "text"},
+            ExpressionAttributeValues={":text": {"S": json.dumps(head)}, ":due_at": {"N": str(ends_at)}},
+        )
+
     def count_queued(self) -> int:
         """Return the number of messages to the worker that it can take now, or has taken and not finished."""
         names: Any = [f"ApproximateNumberOfMessages{suffix}" for suffix in ("", "NotVisible")]
@@ -100,19 +152,30 @@ class ScheduledTenant:
             )
 
 
-@pytest.fixture
-def scheduled_tenant(laptop: Laptop, product_stack: Stack, signpost: ProcessRunner, tmp_path: Path) -> ScheduledTenant:
+def publish_for_a_tenant(
+    laptop: Laptop, stack: Stack, signpost: ProcessRunner, folder: Path, text: str
+) -> ScheduledTenant:
     tenant = f"t-{uuid.uuid4().hex[:12]}"
     created = signpost(
         "keys", "create", "author", "--tenant", tenant, "--permission", "signpost.admin", "--stack", "both"
     )
-    scheduled = ScheduledTenant(laptop, product_stack, signpost, tenant, created.stdout.strip())
-    manifest = tmp_path / "manifest.yaml"
-    manifest.write_text(MANIFEST)
-    planned = scheduled.run_command("publish", str(manifest), "--dry-run")
-    assert "+ schedule:minutely" in planned
+    scheduled = ScheduledTenant(laptop, stack, signpost, tenant, created.stdout.strip())
+    manifest = folder / "manifest.yaml"
+    manifest.write_text(text)
+    assert "+ schedule:" in scheduled.run_command("publish", str(manifest), "--dry-run")
     scheduled.run_command("publish", str(manifest))
     return scheduled
+
+
+@pytest.fixture
+def scheduled_tenant(laptop: Laptop, product_stack: Stack, signpost: ProcessRunner, tmp_path: Path) -> ScheduledTenant:
+    return publish_for_a_tenant(laptop, product_stack, signpost, tmp_path, MANIFEST)
+
+
+@pytest.fixture(scope="module")
+def timed_tenant(laptop: Laptop, product_stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> ScheduledTenant:
+    folder = tmp_path_factory.mktemp("timed")
+    return publish_for_a_tenant(laptop, product_stack, build_process_runner(laptop), folder, TIMED_MANIFEST)
 
 
 def count_minutes(began: float, ended: float) -> int:
@@ -120,7 +183,9 @@ def count_minutes(began: float, ended: float) -> int:
 
 
 @pytest.mark.invariant(135)
-def test_a_schedule_starts_one_run_however_often_it_is_fired(scheduled_tenant: ScheduledTenant) -> None:
+def test_a_schedule_starts_one_run_however_often_it_is_fired(
+    scheduled_tenant: ScheduledTenant, show_line: ShowLine
+) -> None:
     began = time.time()
     listed = wait_for(
         "the first run of the schedule",
@@ -130,6 +195,10 @@ def test_a_schedule_starts_one_run_however_often_it_is_fired(scheduled_tenant: S
     )
     last = listed["minutely"]["last"]
     assert (last["outcome"], listed["denied"]["last"]["code"]) == ("started", "NOT_FOUND")
+    occasion = datetime.fromisoformat(last["occasion"]).timestamp()
+    lateness = scheduled_tenant.read_head(last["workflowId"])["startedAt"] - occasion
+    show_line(f"a run of a schedule started {lateness:.2f} s after its occasion")
+    assert 0 <= lateness < SOON
     scheduled_tenant.fire_again()
     scheduled_tenant.run_command("schedules", "disable", "minutely")
     scheduled_tenant.wait_for_the_worker()
@@ -167,3 +236,49 @@ def test_a_change_starts_a_workflow_once(scheduled_tenant: ScheduledTenant, tmp_
     assert (run["startedBy"], run["starterIssuer"]) == ("trigger", "signpost:events")
     scheduled_tenant.wait_for_the_worker()
     assert len(scheduled_tenant.list_runs("review")) == 1
+
+
+@pytest.mark.invariant(134)
+def test_a_state_is_left_soon_after_its_timeout(timed_tenant: ScheduledTenant, show_line: ShowLine) -> None:
+    """Without the message that waits for the time, the sweeper would find the run, seldom soon and not twice."""
+    lateness = [measure_release(timed_tenant) for _ in range(2)]
+    show_line(f"states were left {', '.join(f'{seconds:.2f}' for seconds in lateness)} s after their timeout")
+    assert all(0 <= seconds < SOON for seconds in lateness)
+
+
+def measure_release(tenant: ScheduledTenant) -> float:
+    """Return the seconds from the end of the timeout until the run has left its state."""
+    run = tenant.start_run("hold")
+    started_at = tenant.read_head(run)["startedAt"]
+    wait_for("the end of the timeout", lambda: tenant.read_head(run)["state"], lambda state: state == "released")
+    return time.time() - started_at - 4
+
+
+def test_the_sweeper_finds_a_timeout_without_a_message(timed_tenant: ScheduledTenant, show_line: ShowLine) -> None:
+    """A timeout of more than 15 minutes has no message. Its end is moved to the present here."""
+    run = timed_tenant.start_run("keep")
+    ends_at = time.time() + 1
+    timed_tenant.move_timeout(run, ends_at)
+    wait_for(
+        "the sweeper",
+        lambda: timed_tenant.read_head(run)["state"],
+        lambda state: state == "released",
+        patience=PATIENCE,
+    )
+    show_line(f"the sweeper found a timeout {time.time() - ends_at:.2f} s after it")
+
+
+@pytest.mark.invariant(114)
+def test_the_doctor_names_what_an_earlier_release_does_not_understand(timed_tenant: ScheduledTenant) -> None:
+    printed = timed_tenant.run_command("doctor", "--only", "rollback", "--tenant", timed_tenant.tenant, "--json")
+    found = [finding for finding in json.loads(printed)["findings"] if timed_tenant.tenant in finding["subject"]]
+    assert [(finding["code"], finding["subject"].split(" of tenant ")[0]) for finding in found] == [
+        ("schedule_ignored", "schedule yearly"),
+        ("trigger_values_ignored", "trigger prompts::on-change"),
+        ("trigger_fails", "trigger prompts::on-change"),
+        ("state_timeout_ignored", "workflow hold"),
+        ("state_timeout_ignored", "workflow keep"),
+        ("values_not_resolved", "workflow copy"),
+    ]
+    assert "(held)" in found[3]["problem"]
+    assert "open.keep of copy" in found[5]["problem"]

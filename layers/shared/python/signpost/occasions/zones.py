@@ -11,7 +11,7 @@ _NO_PLACES = frozenset({"Factory", "localtime"})
 
 @lru_cache(1)
 def zone_names() -> frozenset[str]:
-    """Return the names of all zones. It reads many files, so only authors wait for it, never a run."""
+    """Return the names of all zones. It reads many files, once in a process."""
     return frozenset(available_timezones()) - _NO_PLACES
 
 

@@ -362,6 +362,21 @@ def test_runs_of_what_policy_denies_are_listed_for_their_starter_only(start: Map
     assert list_ids() == [run]
 
 
+@pytest.mark.invariant(138)
+def test_runs_of_a_denied_workflow_stay_hidden_when_it_is_switched_off() -> None:
+    """The rule names the workflow by its tool, which a workflow that cannot be started does not have."""
+    world = GuestGateway(with_vault=True)
+    world.log_in_as("owner", "staff")
+    world.call("workflow.start", definitionId="break_in")
+    deny = {"kind": "deny", "who": ["role:guest"], "what": ["workflow:Break In"]}
+    world.publish_policies({"no": deny})
+    world.log_in_as("guest", "guest")
+    for switched_on in (True, False):
+        world.call_registry("switch", {"id": "break_in", "enabled": switched_on})
+        world.gateway.clock.advance(2)
+        assert world.call("gateway.search", kind="run")["result"]["structuredContent"]["results"] == []
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

@@ -18,6 +18,7 @@ from signpost.workflow.engine.capability_focus import capabilities_of, join_capa
 from signpost.workflow.ports import PublishedDefinition
 from signpost.workflow.run_summary import RunSummary
 from signpost.workflow.running import function_run
+from signpost.workflow.titles import WORKFLOW_TOOL
 
 if TYPE_CHECKING:
     from signpost.catalogue.callable_skills import CallableSkill
@@ -144,8 +145,10 @@ class CatalogueDefinitions:
         if access.is_open:
             return True
         if run.definition_id != PROXY_WORKFLOW:
-            tool = self._catalogue.load(principal.tenant).workflow_tools.get(run.definition_id)
-            return access.allows(policy_items.workflow_item(run.definition_id, *(() if tool is None else (tool,))))
+            # A workflow that is removed or switched off has no tool, and rules that name it by its tool still hold.
+            tools = self._catalogue.load(principal.tenant).workflow_tools
+            tool = tools.get(run.definition_id, f"{WORKFLOW_TOOL}{run.title}")
+            return access.allows(policy_items.workflow_item(run.definition_id, tool))
         called = function_run.parse_digest(run.digest)
         if called is not None:
             return self._functions.may_use(principal, called.function)

@@ -11,7 +11,7 @@ from signpost.model import JsonObject, Principal, as_object
 from signpost.workflow.authoring.lint.check import BUILT_IN_KINDS, check_manifest
 from signpost.workflow.authoring.source_tree import build_source_node
 from signpost.workflow.definition import Definition, parse_definition
-from signpost.workflow.engine.steps import ExecutorFailure
+from signpost.workflow.engine.steps import ExecutorFailure, ExecutorOutcome
 from signpost.workflow.executor_kinds import ExecutorKinds
 from signpost.workflow.instance import find_deadline
 from signpost.workflow.pictures.model import build_picture, render_mermaid, trail_of
@@ -124,6 +124,20 @@ def test_a_move_within_a_timeout_wakes_nothing_again() -> None:
     world.submit(run, "back", ANN)
     deadlines = [wake.at for _, wake in world.instances.wakes]
     assert deadlines == [start[1].at, world.clock.now() + 60, start[1].at]
+
+
+def test_a_step_that_is_executed_within_a_timeout_wakes_nothing_again() -> None:
+    act = {"act": {"target": "open", "executor": {"kind": "act"}, "reliability": {"timeoutMs": 5_000}}}
+    states = {"open": {"transitions": act}, "late": {"terminal": True}}
+    world = MemoryWorkflows({"act": PlayedExecutor(lambda _: ExecutorOutcome(1))})
+    world.publish(
+        "demo", {"initialState": "open", "states": states, "timeoutMs": 300_000, "onTimeout": {"target": "late"}}
+    )
+    run = world.start(ANN)["workflowId"]
+    assert "error" not in world.submit(run, "act", ANN)
+    assert len(world.instances.wakes) == 1
+    wake_without_a_sweep(world, 300)
+    assert world.load_instance(run).state == "late"
 
 
 @pytest.mark.invariant(134)

@@ -13,10 +13,10 @@ def has_end_to_report(definition: Definition, before: Instance | None, after: In
     return after.parent is not None and has_ended(definition, after) and not had_ended
 
 
-def build_wakes(definition: Definition, before: Instance | None, after: Instance) -> Sequence[Wake]:
+def build_wakes(definition: Definition, before: Instance | None, after: Instance, now: float) -> Sequence[Wake]:
     """Return the wakes that a write causes: for the instance itself, if it continues later, has another deadline,
     or may be cancelled by its parent now; for the parent that waits for it; and for the child that it waited for."""
-    wakes = [*_build_deadline_wakes(definition, before, after)]
+    wakes = [*_build_deadline_wakes(definition, before, after, now)]
     claim = after.claim
     if claim is not None and claim.standing == "waiting":
         wakes.append(Wake(after.id, claim.until))
@@ -33,8 +33,12 @@ def build_wakes(definition: Definition, before: Instance | None, after: Instance
     return wakes
 
 
-def _build_deadline_wakes(definition: Definition, before: Instance | None, after: Instance) -> Iterator[Wake]:
-    """Yield the wake for the deadline of the instance, unless an earlier write has caused it."""
+def _build_deadline_wakes(
+    definition: Definition, before: Instance | None, after: Instance, now: float
+) -> Iterator[Wake]:
+    """Yield the wake for the deadline of the instance, unless an earlier write has caused it. If the deadline has
+    passed, that wake may have met a step that was executed, and had no effect."""
     deadline = deadline_of(definition, after)
-    if deadline is not None and (before is None or deadline != deadline_of(definition, before)):
+    is_new = before is None or before.next_deadline != after.next_deadline
+    if deadline is not None and (is_new or deadline <= now):
         yield Wake(after.id, deadline)

@@ -304,7 +304,7 @@ class _StepRun:
             evidence=step.evidence[self._written_evidence :],
             events=self._build_events(step),
             closed_request_id=last.find_closed_request(instance) if last is not None else None,
-            wakes=build_wakes(definition, last, instance),
+            wakes=build_wakes(definition, last, instance, self._clock.now()),
             due_at=due_at(definition, instance),
             token=self._writer.ids.new(),
             summary=build_summary(definition, instance, self._clock.now()),

@@ -179,6 +179,18 @@ def test_a_person_may_decide_by_a_transition_whose_guards_on_the_principal_pass(
     assert not may_decide(summarise(), principal("bob", "clerk", human=True))
 
 
+def test_a_summary_fits_into_a_row_whatever_an_author_writes() -> None:
+    """It is in three rows of a step, each of which has 400 KB at most."""
+    answer: JsonObject = {"target": "closed", "actor": "human", "decision": "approve", "guards": [CLERK] * 50}
+    for names in ("\N{ELEPHANT}" * 200, "x" * 40_000):
+        states = {**STATES, "asked": {"transitions": {f"{names}{number}": answer for number in range(30)}}}
+        definition = parse_published_definition("demo", {"title": "A", "initialState": "open", "states": states})
+        asked = replace(INSTANCE, state="asked", request=REQUEST)
+        summary = build_summary(definition, asked, NOW)
+        assert len(summary_text(summary).encode()) < 200_000
+        assert summary.decisions
+
+
 def test_a_summary_of_a_later_release_is_read_without_its_new_fields() -> None:
     summary = build_summary(define(CLERK), replace(INSTANCE, state="asked", request=REQUEST), NOW)
     stored: dict[str, Any] = {**json.loads(summary_text(summary)), "later": True}

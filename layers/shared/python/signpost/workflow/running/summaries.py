@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import MISSING, asdict, fields
+from itertools import accumulate
 from typing import Any
 
 from signpost.model import PROXY_WORKFLOW, Json, JsonObject, Principal
@@ -22,6 +23,8 @@ LONGEST_TITLE = 200
 """Characters of a title in a summary."""
 MOST_DECISIONS = 20
 """Transitions in a summary that answer an approval request."""
+LONGEST_DECISIONS = 50_000
+"""Characters of their names and guards: three rows of a step have the summary, and a row has 400 KB."""
 _ANY_PRINCIPAL = Principal("", "", "")
 _FIELDS = frozenset(field.name for field in fields(RunSummary))
 _OPTIONAL = frozenset(field.name for field in fields(RunSummary) if field.default is not MISSING)
@@ -89,7 +92,9 @@ def _list_decisions(definition: Definition, instance: Instance) -> Sequence[Huma
         return ()
     state = definition.states[instance.state]
     answers = [transition for transition in state.transitions.values() if transition.actor == "human"]
-    return tuple(HumanDecision(answer.name, _reduce_decision(answer, instance)) for answer in answers[:MOST_DECISIONS])
+    decisions = [HumanDecision(answer.name, _reduce_decision(answer, instance)) for answer in answers[:MOST_DECISIONS]]
+    lengths = accumulate(len(json.dumps(asdict(decision))) for decision in decisions)
+    return tuple(decision for decision, length in zip(decisions, lengths, strict=True) if length <= LONGEST_DECISIONS)
 
 
 def _reduce_decision(transition: Transition, instance: Instance) -> Json:

@@ -355,6 +355,21 @@ def test_a_document_is_read_by_each_of_its_links(client: CapabilityClient) -> No
 
 
 @pytest.mark.invariant(117)
+def test_a_found_skill_links_its_document(client: CapabilityClient) -> None:
+    (found,) = [one["item"] for one in client.ask("gateway.search", query="costs", kind="capability")["results"]]
+    described = client.ask("gateway.describe", id="price")
+    assert found["links"] == [START, *links_of(described, "doc")]
+    (contents,) = client.request(found["links"][1]["method"], found["links"][1]["args"])["result"]["contents"]
+    assert contents["text"] == PRICING
+
+
+@pytest.mark.invariant(117)
+def test_a_found_skill_links_no_document_that_its_caller_cannot_read() -> None:
+    (found,) = CapabilityClient(PRICED).ask("gateway.search", query="costs", kind="capability")["results"]
+    assert found["item"]["links"] == [START]
+
+
+@pytest.mark.invariant(117)
 def test_a_prompt_is_rendered_by_its_link(client: CapabilityClient) -> None:
     described = client.ask("gateway.describe", id="greet")
     (render,) = links_of(described, "render")

@@ -36,7 +36,6 @@ from signpost.surfaces.gateway.tool_specs import (
     CAPABILITY,
     CONTENT_KINDS,
     DESCRIBE,
-    DOCUMENT,
     HOME,
     KINDS,
     PAGE,
@@ -130,9 +129,14 @@ class Discovery:
             kind=kind if isinstance(kind, str) else None,
             limit=min(int(limit), PAGE) if isinstance(limit, int | float) else 0,
         )
-        found = everything.by_key
+        scored = [(score, everything.by_key[hit.kind, hit.id]) for score, hit in hits]
         return build_result(
-            {"results": [{"score": score, "item": build_item(found[hit.kind, hit.id])} for score, hit in hits]}
+            {
+                "results": [
+                    {"score": score, "item": build_item(found, document=everything.document_of(found))}
+                    for score, found in scored
+                ]
+            }
         )
 
     def _describe(self, arguments: JsonObject, call: Call) -> CallToolResult:
@@ -169,7 +173,7 @@ class Discovery:
             schedules = self._list_schedules(self.lists.startable(call.principal).catalogue.snapshot, found.item)
             return build_result(build_description(found, schema=self._schema(found, call), schedules=schedules))
         hosted, principal = found.source.hosted, call.principal
-        document = self._find(DOCUMENT, hosted.doc, call) if hosted.doc else None
+        document = self.lists.everything(call).document_of(found) if hosted.doc else None
         refusal = self._breaker.find_refusal(principal, hosted.function)
         return build_result(
             build_description(

@@ -77,6 +77,11 @@ class FoundItems:
         )
         return {**self.startable.by_key, **{one.key: one for one in others}}
 
+    def document_of(self, found: FoundItem) -> FoundItem | None:
+        """Find the document that the author of a skill named, if there is one."""
+        doc = found.source.hosted.doc if isinstance(found.source, CallableSkill) else None
+        return None if doc is None else self.by_key.get((DOCUMENT, doc))
+
     @cached_property
     def search(self) -> "CatalogueSearch":
         # Imported on first use: most requests search nothing.

@@ -39,8 +39,8 @@ LISTED_KINDS: Mapping[str, str] = {
 """The kinds of items that `gateway.home` does not list, by the rel of its link to a search that lists them."""
 
 
-def build_item(found: FoundItem) -> JsonObject:
-    """Build the item as lists show it."""
+def build_item(found: FoundItem, *, document: FoundItem | None = None) -> JsonObject:
+    """Build the item as lists show it. `document` is the one that explains the item."""
     item = found.item
     return {
         "id": item.id,
@@ -49,7 +49,7 @@ def build_item(found: FoundItem) -> JsonObject:
         "description": item.description,
         "tags": list(item.tags),
         **_build_hints(found),
-        "links": _LINKS[item.kind](found),
+        "links": [*_LINKS[item.kind](found), *_doc_links(document)],
     }
 
 
@@ -64,11 +64,9 @@ def build_description(
 ) -> JsonObject:
     """Build the item as a description of it shows it: its first link has the schema of the input. `document` is the one
     that explains the item, `schedules` are those that start it."""
-    links = list(_LINKS[found.item.kind](found))
+    links = [*_LINKS[found.item.kind](found), *_doc_links(document)]
     if schema is not None:
         links[:1] = [{**links[0], "input_schema": schema}]
-    if document is not None:
-        links += [{**read, "rel": "doc"} for read in _read_links(document.item.id)]
     started: JsonObject = {"schedules": schedules} if schedules else {}
     return {
         **build_item(found),
@@ -152,6 +150,10 @@ def _read_links(document_id: str) -> Sequence[JsonObject]:
     """Return the links that read a document: by the method of MCP, and by a tool for hosts that have tools only."""
     args: JsonObject = {"uri": skill_uri(document_id)}
     return [{"rel": "read", "method": method, "args": args} for method in (READ_RESOURCE, FETCH_TOOL)]
+
+
+def _doc_links(document: FoundItem | None) -> Sequence[JsonObject]:
+    return [] if document is None else [{**read, "rel": "doc"} for read in _read_links(document.item.id)]
 
 
 def _describe_link(found: FoundItem) -> JsonObject:

@@ -375,7 +375,7 @@ def test_a_prompt_is_rendered_by_its_link(client: CapabilityClient) -> None:
     (render,) = links_of(described, "render")
     assert (render["method"], render["args"]) == ("prompts/get", {"name": "greet", "arguments": {}})
     assert render["input_schema"] == {
-        "type": "object", "properties": {"guest": {"type": "string"}}, "required": [],
+        "type": "object", "properties": {"guest": {"type": "string"}}, "required": [], "additionalProperties": False,
     }  # fmt: skip
     client.replies["yard::greet"] = Result({"messages": [{"role": "user", "content": {"type": "text", "text": "!"}}]})
     assert "result" in client.request(render["method"], {**render["args"], "arguments": {"guest": "Ann"}})

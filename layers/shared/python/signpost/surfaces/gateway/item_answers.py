@@ -78,7 +78,7 @@ def build_description(
 
 
 def prompt_schema(prompt: Prompt) -> JsonObject:
-    """Return the schema of the arguments of a prompt, which are texts."""
+    """Return the schema of the arguments of a prompt, which are texts. It is closed: other values are refused."""
     return {
         "type": "object",
         "properties": {
@@ -89,6 +89,7 @@ def prompt_schema(prompt: Prompt) -> JsonObject:
             for argument in prompt.arguments
         },
         "required": [argument.name for argument in prompt.arguments if argument.required],
+        "additionalProperties": False,
     }
 
 

@@ -1,9 +1,9 @@
 """The fidelity of links: what is linked is accepted, and what would be accepted is linked. Through the tools."""
 
 import json
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from random import Random
 from typing import Any
 
@@ -12,6 +12,7 @@ import pytest
 from signpost.adapters.source_files import read_values
 from signpost.mcp.names import simplify_name
 from signpost.model import PROXY_WORKFLOW, Principal
+from signpost.workflow.audit_events import STATE_TIMED_OUT
 from signpost.workflow.authoring.compile import CompiledManifest, compile_manifest
 from signpost.workflow.authoring.source_tree import build_source_node as as_written
 from signpost.workflow.engine.actors import MAY_ACT_AS_SYSTEM
@@ -24,8 +25,10 @@ from tests.support.effort import count_examples
 from tests.support.example_workflows import EXAMPLES, ROLES
 from tests.support.gateway_workflows import TENANT, GatewayWorkflows
 from tests.support.line_output import ShowLine
+from tests.support.link_tally import LinkTally
 from tests.support.played_executors import PlayedExecutor
 from tests.support.random_definitions import PERMISSION, ROLE, generate_definition
+from tests.support.scheduled_gateway import ScheduledGateway
 from tests.support.schema_values import generate_arguments
 
 pytestmark = pytest.mark.no_cover
@@ -50,42 +53,14 @@ WAITS = (0, 0, 0, 40_000)
 """Seconds between two steps. Three long ones bring a generated definition to its deadline, if it has one."""
 EXPIRING = (0, 40, 70)
 """Around what generated requests to people last."""
+NOON, HOUR = datetime(2026, 6, 1, 12, tzinfo=UTC), 3600
+HOURLY: Mapping[str, Any] = {"cron": "0 * * * *", "input": {"k": 2}}
 
 
 def run_scan(errand: StepAttempt) -> ExecutorOutcome:
     """It always finds something."""
     by = errand.principal.subject
     return ExecutorOutcome({"by": by}, [EvidenceItem("scan", by)])
-
-
-@dataclass
-class Tally:
-    """What was looked at, and what falls outside of the promise."""
-
-    followed: int = 0
-    accepted: int = 0
-    possible: int = 0
-    linked: int = 0
-    cancelled: int = 0
-    """How many of the links that were followed cancel the instance."""
-    outside: Counter[str] = field(default_factory=Counter[str])
-    besides: Counter[str] = field(default_factory=Counter[str])
-    """What is worth knowing of what was counted."""
-    violations: list[str] = field(default_factory=list[str])
-
-    def __str__(self) -> str:
-        lines = [
-            f"sound: {self.accepted} of {self.followed} links accepted",
-            f"complete: {self.linked} of {self.possible} moves linked",
-            f"among both: {self.cancelled} cancellations",
-            *(f"outside: {count} {reason}" for reason, count in sorted(self.outside.items())),
-            *(f"besides: {count} {remark}" for remark, count in sorted(self.besides.items())),
-        ]
-        return "".join(f"\n    {line}" for line in lines)
-
-    @property
-    def is_whole(self) -> bool:
-        return not self.violations and self.accepted == self.followed and self.linked == self.possible
 
 
 @dataclass(frozen=True)
@@ -107,12 +82,13 @@ class Walk:
         name: str,
         document: Any,
         random: Random,
-        tally: Tally,
+        tally: LinkTally,
         undeclared: Mapping[str, Any] = ANY_ARGUMENTS,
+        cancellers: Collection[str] = CANCELLERS,
     ) -> None:
-        """`undeclared` is what a transition without a schema takes."""
+        """`undeclared` is what a transition without a schema takes. `cancellers` may cancel the instance."""
         self._world, self._name, self._document, self._random, self._tally = world, name, document, random, tally
-        self._undeclared = undeclared
+        self._undeclared, self._cancellers = undeclared, cancellers
         self._listed = {simplify_name(name): name for name in world.list_tools("agent")}
         """The tools as the host of the clients lists them, by their portable names."""
 
@@ -125,14 +101,48 @@ class Walk:
             self._tally.outside["its first state could not be entered"] += 1
             return
         self._judge_start(started)
+        self.lead(started["workflowId"], steps, waits=waits)
+
+    def lead(self, workflow_id: str, steps: int, *, waits: Sequence[float] = ()) -> None:
+        """Lead on an instance that is there."""
         for _ in range(steps):
             if waits:
                 self._world.clock.advance(self._random.choice(waits))
-            attempts = [attempt for caller in CALLERS for attempt in self._attempts(started["workflowId"], caller)]
+            attempts = [attempt for caller in CALLERS for attempt in self._attempts(workflow_id, caller)]
             possible = [attempt for attempt in attempts if attempt.moved and attempt.transition != CANCEL]
             if not possible:
                 return
-            self._take(started["workflowId"], self._random.choice(possible))
+            self._take(workflow_id, self._random.choice(possible))
+
+    def find_by_links(self, workflow_id: str) -> None:
+        """Look for the instance as callers do that know no id: by the links of `gateway.home` to runs and requests."""
+        for caller in CALLERS:
+            self._find_in_list("runs", workflow_id, caller, is_there=True)
+            self._find_in_list("requests", workflow_id, caller, is_there=self._may_decide(workflow_id, caller))
+
+    def _may_decide(self, workflow_id: str, caller: str) -> bool:
+        """Return whether links with which a person answers a request are promised to this caller."""
+        stand = self._world.call(self._listed["workflow_get"], {"workflowId": workflow_id}, caller)
+        state = self._document["states"][stand["state"]]
+        by_guards = state.get("linkFilter", self._document.get("linkFilter")) == "byGuards"
+        is_asked = by_guards and CALLERS[caller].human and "approval" in stand
+        return is_asked and any("decision" in link for link in stand["links"])
+
+    def _find_in_list(self, rel: str, workflow_id: str, caller: str, *, is_there: bool) -> None:
+        home = self._world.call(self._listed["gateway_home"], {}, caller)
+        self._judge_methods(home)
+        (listing,) = [link for link in home["links"] if link["rel"] == rel]
+        items = [found["item"] for found in self._world.call(listing["method"], listing["args"], caller)["results"]]
+        links = [link for item in items if workflow_id in item.values() for link in item["links"]]
+        self._tally.possible += is_there
+        self._tally.linked += is_there and [link["rel"] for link in links] == ["self"]
+        if is_there and not links:
+            self._tally.violations.append(f"{caller} finds {workflow_id} by none of the {rel}")
+        self._tally.besides[f"found by the list of {rel}"] += bool(links)
+        for link in links:
+            self._tally.followed += 1
+            read = self._world.call(link["method"], link["args"], caller)
+            self._tally.accepted += read.get("workflowId") == workflow_id
 
     def _attempts(self, workflow_id: str, caller: str) -> Iterator[Attempt]:
         stand = self._world.call(self._listed["workflow_get"], {"workflowId": workflow_id}, caller)
@@ -229,7 +239,7 @@ class Walk:
 
     def _judge_cancellation(self, attempt: Attempt, stand: Any, code: str | None) -> None:
         """Cancelling is linked if and only if it is accepted, whatever guards and actors the author has chosen."""
-        is_possible = attempt.caller in CANCELLERS and not stand.get("terminal")
+        is_possible = attempt.caller in self._cancellers and not stand.get("terminal")
         if attempt.moved != is_possible:
             self._tally.violations.append(f"cancelled or not against the rule ({code}): {self._told(attempt, stand)}")
         if attempt.link is not None:
@@ -312,8 +322,8 @@ def explore(
     waits: Sequence[float] = (),
     refuses_undeclared: bool = False,
     portable_names: bool = False,
-) -> Tally:
-    random, tally = Random(block), Tally()  # noqa: S311 - for a test to be the same every time
+) -> LinkTally:
+    random, tally = Random(block), LinkTally()  # noqa: S311 - for a test to be the same every time
     for number in range(DEFINITIONS // (2 if refuses_undeclared or portable_names else 1)):
         world = GatewayWorkflows(CALLERS, {"scan": PlayedExecutor(run_scan)}, portable_names=portable_names)
         name, document = f"d{block}_{number}", generate_definition(random, requests_expire=requests_expire)
@@ -348,6 +358,48 @@ def test_links_and_submissions_agree_where_undeclared_arguments_are_refused(show
     assert tally.besides["refused arguments that its link does not have"] > 100
 
 
+def explore_timed(*, portable_names: bool) -> LinkTally:
+    """Explore runs that a schedule has started, of definitions whose states have timeouts."""
+    random, tally = Random(BLOCKS + 3), LinkTally()  # noqa: S311 - for a test to be the same every time
+    for number in range(DEFINITIONS // 2):
+        timed = ScheduledGateway(NOON)
+        machines = {"scan": PlayedExecutor(run_scan)}
+        world = GatewayWorkflows(CALLERS, machines, portable_names=portable_names, gateway=timed.gateway)
+        name, document = f"timed_{number}", generate_definition(random, states_expire=True)
+        timed.publish(workflows={name: document}, schedules={"hourly": {**HOURLY, "workflow": name}})
+        timed.sweep_and_work()
+        timed.clock.advance(HOUR)
+        timed.sweep_and_work()
+        if not timed.runs:
+            tally.outside["its first state could not be entered"] += 1
+            continue
+        walk = Walk(world, name, document, random, tally, cancellers={"robot"})
+        (run,) = timed.runs
+        tally.besides["runs that a schedule has started"] += 1
+        for _ in range(STEPS):
+            walk.find_by_links(run.id)
+            walk.lead(run.id, 1, waits=WAITS)
+        tally.besides["states that a timeout has left"] += count_timeouts(timed, run.id)
+    return tally
+
+
+def count_timeouts(timed: ScheduledGateway, workflow_id: str) -> int:
+    return [event.record.type for event in timed.instances.audit(TENANT, workflow_id)].count(STATE_TIMED_OUT)
+
+
+@pytest.mark.invariant(119)
+@pytest.mark.invariant(47)
+@pytest.mark.parametrize("portable_names", [False, True], ids=["as named", "portable"])
+def test_links_of_runs_that_a_schedule_starts_are_sound_and_complete(portable_names: bool, show_line: ShowLine) -> None:
+    tally = explore_timed(portable_names=portable_names)
+    show_line(f"started by schedules, with timeouts of states: {tally}")
+    assert tally.is_whole, "\n".join(tally.violations[:5])
+    assert tally.followed > LEAST * DEFINITIONS // 2
+    assert tally.besides["runs that a schedule has started"] > DEFINITIONS // 4
+    assert tally.besides["states that a timeout has left"] > 0
+    assert tally.besides["found by the list of requests"] > 0
+
+
 @pytest.mark.invariant(119)
 @pytest.mark.invariant(47)
 def test_links_with_portable_names_are_sound_and_complete(show_line: ShowLine) -> None:
@@ -367,7 +419,7 @@ def test_an_expired_approval_request_is_not_linked() -> None:
 @pytest.mark.invariant(47)
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_links_of_the_examples_are_sound_and_complete(name: str, show_line: ShowLine) -> None:
-    random, tally = Random(name), Tally()  # noqa: S311 - for a test to be the same every time
+    random, tally = Random(name), LinkTally()  # noqa: S311 - for a test to be the same every time
     for definition_id, document in read_values(EXAMPLES[name] / "manifest.yaml")["workflows"].items():
         world = GatewayWorkflows(CALLERS)
         world.publish(definition_id, document)
@@ -394,7 +446,7 @@ EXPOSED: Any = {
 def test_every_exposure_that_can_be_called_is_linked(show_line: ShowLine) -> None:
     found = compile_manifest(as_written(EXPOSED))
     assert isinstance(found, CompiledManifest)
-    random, tally, world = Random(PROXY_WORKFLOW), Tally(), GatewayWorkflows(CALLERS)  # noqa: S311 - as above
+    random, tally, world = Random(PROXY_WORKFLOW), LinkTally(), GatewayWorkflows(CALLERS)  # noqa: S311 - as above
     world.publish(PROXY_WORKFLOW, found.workflows[PROXY_WORKFLOW])
     Walk(world, PROXY_WORKFLOW, found.workflows[PROXY_WORKFLOW], random, tally).go(EXAMPLE_STEPS)
     show_line(f"{PROXY_WORKFLOW}: {tally}")

@@ -30,9 +30,10 @@ class GatewayWorkflows:
         machines: Mapping[str, StepExecutor] | None = None,
         *,
         portable_names: bool = False,
+        gateway: MemoryGateway | None = None,
     ) -> None:
-        """`portable_names` makes every client use `?names=portable`."""
-        self._gateway = MemoryGateway()
+        """`portable_names` makes every client use `?names=portable`. `gateway` is one that has more than clients."""
+        self._gateway = gateway or MemoryGateway()
         self._gateway.step_executors.update(machines or {})
         self._callers = callers
         self._tokens: dict[tuple[str, float], str] = {}

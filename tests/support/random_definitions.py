@@ -40,14 +40,15 @@ _PREFILLS: Any = {
 }
 
 
-def generate_definition(random: Random, *, requests_expire: bool = False) -> Any:
-    return _Author(random, requests_expire=requests_expire).definition()
+def generate_definition(random: Random, *, requests_expire: bool = False, states_expire: bool = False) -> Any:
+    return _Author(random, requests_expire=requests_expire, states_expire=states_expire).definition()
 
 
 class _Author:
-    def __init__(self, random: Random, *, requests_expire: bool) -> None:
+    def __init__(self, random: Random, *, requests_expire: bool, states_expire: bool) -> None:
         self._random = random
         self._requests_expire = requests_expire
+        self._states_expire = states_expire
 
     def definition(self) -> Any:
         document: dict[str, Any] = {
@@ -78,6 +79,8 @@ class _Author:
             state["linkFilter"] = self._random.choice(["all", "byGuards"])
         if self._happens(0.15):
             state["onEnter"] = {"executor": {"kind": self._random.choice(["noop", "scan", "broken"])}}
+        if self._states_expire and self._happens(0.5):
+            state |= {"timeoutMs": 30_000_000, "onTimeout": {"target": self._random.choice([*STATES, END])}}
         return state
 
     def _transition(self, actor: str | None = None) -> Any:

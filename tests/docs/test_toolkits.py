@@ -44,7 +44,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 PAGE = (PROJECT / "docs/toolkits.md").read_text()
 (
     WRITTEN, TEST, REGISTERED, SPEC, RIGHTS, PUBLISHING, ASYNC, CONTENT, QUESTION, QUESTION_TEST, COMPONENTS,
-    COMPONENTS_TEST,
+    COMPONENTS_TEST, _,
 ) = re.findall(r"^```python\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL)  # fmt: skip
 
 

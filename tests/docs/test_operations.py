@@ -35,6 +35,8 @@ case "$1-$added" in build-no|deploy-no) arguments+=(--parameter-overrides {extra
 if [ "$1" = build ]; then {build}; fi
 exec {sam} "${{arguments[@]}}"
 """
+LAPTOP_PARAMETERS = ("Architecture", "EndpointUrl")
+"""The parameters that `sam build` and `sam deploy` get here in addition."""
 SHARED_BUILD = 'exec {python} -c "{code}"'
 BUILD_CODE = (
     "import sys; from pathlib import Path; from local.progress import Progress; from local.stack import build; "
@@ -93,6 +95,12 @@ def test_a_line_that_is_not_printed_in_its_place_is_found() -> None:
     assert find_missing(["four"], output) == ["four"]
 
 
+def test_the_page_says_what_its_commands_need_on_a_laptop() -> None:
+    introduction = PAGE.read_text().partition("\n## ")[0]
+    additions = ("`sam build`", "`sam deploy`", *(f"`{name}=" for name in LAPTOP_PARAMETERS), "`.tools/aws/bin`")
+    assert [addition for addition in additions if addition not in introduction] == []
+
+
 def stored_resources(laptop: Laptop) -> set[str]:
     """Return the tables and buckets. The bucket of SAM is not of the stack."""
     tables = laptop.client("dynamodb").list_tables()["TableNames"]
@@ -105,7 +113,8 @@ def shell_environment(laptop: Laptop, tmp_path: Path) -> dict[str, str]:
     environment = {**tool_environment(), **laptop.emulator.environment()}
     shim = tmp_path / "bin" / "sam"
     shim.parent.mkdir()
-    extra = f"Architecture={machine_architecture()} EndpointUrl={laptop.emulator.url}"
+    values = (machine_architecture(), laptop.emulator.url)
+    extra = " ".join(f"{name}={value}" for name, value in zip(LAPTOP_PARAMETERS, values, strict=True))
     code = BUILD_CODE.format(log=tmp_path / "build.log")
     build = ":" if is_proof() else SHARED_BUILD.format(python=sys.executable, code=code)
     shim.write_text(SAM.format(extra=extra, sam=PROJECT / ".tools/sam/bin/sam", build=build))

@@ -21,6 +21,7 @@ pytestmark = pytest.mark.cloud
 PAGE = (PROJECT / "README.md").read_text()
 OPERATOR, CLIENT, AUTHOR = re.findall(r"^```bash\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 APP, TEST = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+(PRINTED,) = re.findall(r"^```\n(Signpost answers on .*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 POINT, ENV = 'eval "$(make env)"\n', f"{sys.executable} -m local env --home"
 AT_MOST = 5 * 60
 
@@ -57,6 +58,12 @@ def client_block(make_run: MakeRunProcess, home: Path) -> str:
 
 def run(block: str, home: Path, *, within: float = 120) -> str:
     return client_programs.run_program(["bash", "-euo", "pipefail", "-c", block], home, within=within)
+
+
+def test_make_run_prints_the_lines_that_the_page_shows(make_run: MakeRunProcess) -> None:
+    for line in PRINTED.replace("localhost:8765", f"localhost:{make_run.port}").splitlines():
+        pattern = ".*".join(map(re.escape, line.split("…")))
+        assert re.search(pattern, make_run.output), (line, make_run.output)
 
 
 def test_the_operator_blocks_publish_a_skill_a_prompt_and_a_workflow(make_run: MakeRunProcess, tmp_path: Path) -> None:

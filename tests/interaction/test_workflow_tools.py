@@ -150,6 +150,10 @@ class TestToolList:
             "workflow.submit",
             "expectedVersion",
             "`self`",
+            "skills",
+            "iii://",
+            "resources/read",
+            "skill__fetch",
         ):
             assert said in INSTRUCTIONS
         assert INSTRUCTIONS.endswith("Stop when `terminal` is true.")

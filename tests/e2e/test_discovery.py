@@ -58,7 +58,7 @@ def test_a_deployed_toolkit_is_found_read_and_started_by_an_official_client(
     assert read == PRICING
     assert PRICING.strip() in fetched
     assert (ready["state"], ready["links"][0]["inputSchema"]) == ("ready", SCHEMA)
-    assert done["context"] == {"lastResult": {"euros": 700}}
+    assert done["context"] == {"lastResult": {"euros": 700}}, done
     assert len(executors.list_calls(tenant, "yard::price")) == 1
 
 

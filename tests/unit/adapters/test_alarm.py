@@ -1,12 +1,20 @@
 """The alarm that ends a request at its deadline."""
 
+import gc
 import signal
+import sys
 import time
+import weakref
+from collections.abc import Callable
 
 import pytest
+from rpds import HashTrieMap
 
+from signpost.adapters import alarm as alarm_module
 from signpost.adapters.alarm import alarm
 from signpost.errors import DeadlinePassed
+from signpost.toolkit import deadline as deadline_module
+from signpost.toolkit.deadline import DeadlineTimer
 
 
 class SlowDestructor:
@@ -27,15 +35,103 @@ def test_work_is_ended_at_the_deadline() -> None:
         spin(60)
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_a_deadline_that_passes_in_a_destructor_is_raised_after_it() -> None:
-    def destroy() -> None:
-        destroyed = SlowDestructor()
-        del destroyed
-        spin(60)
+def destroy() -> None:
+    destroyed = SlowDestructor()
+    del destroyed
 
-    with pytest.raises(DeadlinePassed), alarm(0.02):
-        destroy()
+
+def destroy_in_map() -> None:
+    kept = HashTrieMap({"a": SlowDestructor()})
+    del kept
+
+
+def call_back() -> None:
+    referred = {SlowDestructor}
+    reference = weakref.ref(referred, lambda _: spin(0.1))
+    del referred
+    assert reference() is None
+
+
+def collect() -> None:
+    circle: list[object] = [SlowDestructor()]
+    circle.append(circle)
+    del circle
+    gc.collect()
+
+
+def run_with_alarm(act: Callable[[], None]) -> None:
+    with alarm(0.02):
+        act()
+
+
+def run_with_timer(act: Callable[[], None]) -> None:
+    DeadlineTimer().run_within(time.monotonic() + 0.02, act)
+
+
+@pytest.fixture
+def dropped(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """The exceptions that Python reports as dropped. No deadline is raised twice by the interval of its timer."""
+    reported = list[object]()
+
+    def report(dropped: "sys.UnraisableHookArgs") -> None:
+        reported.append(dropped.exc_value)
+
+    monkeypatch.setattr(sys, "unraisablehook", report)
+    monkeypatch.setattr(alarm_module, "AGAIN_AFTER", 60.0)
+    monkeypatch.setattr(deadline_module, "REPEAT_AFTER", 60.0)
+    return reported
+
+
+DROPS = (destroy, destroy_in_map, call_back, collect)
+RUNS = (run_with_alarm, run_with_timer)
+
+
+@pytest.mark.parametrize("drop", DROPS)
+@pytest.mark.parametrize("run", RUNS)
+def test_a_deadline_that_python_drops_is_raised_again_at_once_and_not_reported(
+    run: Callable[[Callable[[], None]], None], drop: Callable[[], None], dropped: list[object]
+) -> None:
+    began = time.monotonic()
+
+    def work() -> None:
+        drop()
+        spin(10)
+
+    with pytest.raises(DeadlinePassed):
+        run(work)
+    assert time.monotonic() - began < 5
+    assert dropped == []
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_other_exceptions_that_python_drops_are_reported_as_before(
+    run: Callable[[Callable[[], None]], None], dropped: list[object]
+) -> None:
+    class Failing:
+        def __init__(self, fault: BaseException) -> None:
+            self.fault = fault
+
+        def __del__(self) -> None:
+            raise self.fault
+
+    before, faults = sys.unraisablehook, [ValueError("theirs"), DeadlinePassed()]
+
+    def fail() -> None:
+        for fault in faults:
+            Failing(fault)
+
+    run(fail)
+    assert dropped == faults
+    assert sys.unraisablehook is before
+
+
+def test_a_hook_that_code_installs_before_its_deadline_stays(dropped: list[object]) -> None:
+    def report(_: object) -> None: ...
+
+    with alarm(60):
+        sys.unraisablehook = report
+    assert sys.unraisablehook is report
+    assert dropped == []
 
 
 def test_the_nearer_of_two_deadlines_counts() -> None:

@@ -6,13 +6,13 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from types import FrameType
 
+from signpost.adapters.dropped_deadlines import DroppedDeadlines
 from signpost.errors import DeadlinePassed
 from signpost.records import dataclass
 
 SHORTEST_TIMER = 0.001
 AGAIN_AFTER = 0.1
-"""Seconds after which DeadlinePassed is raised again: Python drops an exception that a destructor or a callback of the
-garbage collector raises, and the deadline would be lost with it."""
+"""Seconds after which DeadlinePassed is raised again, since the code that it ends may swallow it."""
 _NEVER = float("inf")
 _ends_at = _NEVER
 """The nearest deadline of the alarms that are set, on the monotonic clock."""
@@ -34,16 +34,17 @@ def alarm(seconds: float) -> Generator[None]:
     the outer one.
     """
     global _ends_at  # noqa: PLW0603 - the process has one timer
-    outer, timer, before = _ends_at, _read_timer(), signal.signal(signal.SIGALRM, _raise_deadline_passed)
-    try:
-        _ends_at = min(timer.ends_at, time.monotonic() + seconds)
-        _set_timer(_Timer(_ends_at, AGAIN_AFTER))
-        yield
-    finally:
-        _ends_at = outer
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-        _set_timer(timer)
+    with DroppedDeadlines(_raise_again_if_passed):
+        outer, timer, before = _ends_at, _read_timer(), signal.signal(signal.SIGALRM, _raise_deadline_passed)
+        try:
+            _ends_at = min(timer.ends_at, time.monotonic() + seconds)
+            _set_timer(_Timer(_ends_at, AGAIN_AFTER))
+            yield
+        finally:
+            _ends_at = outer
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+            _set_timer(timer)
 
 
 def _read_timer() -> _Timer:
@@ -56,6 +57,14 @@ def _read_timer() -> _Timer:
 def _set_timer(timer: _Timer) -> None:
     delay = 0.0 if timer.ends_at == _NEVER else max(timer.ends_at - time.monotonic(), SHORTEST_TIMER)
     signal.setitimer(signal.ITIMER_REAL, delay, timer.again_after if delay else 0.0)
+
+
+def _raise_again_if_passed() -> bool:
+    """Raise DeadlinePassed once more, in a moment, if the deadline has passed. Returns whether it has."""
+    has_passed = time.monotonic() >= _ends_at
+    if has_passed:
+        _set_timer(_Timer(_ends_at, AGAIN_AFTER))
+    return has_passed
 
 
 def _raise_deadline_passed(_signal: int, _frame: FrameType | None) -> None:

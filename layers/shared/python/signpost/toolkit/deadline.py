@@ -13,13 +13,15 @@ from contextlib import AbstractContextManager, nullcontext
 from types import FrameType
 
 from signpost.adapters.alarm import alarm
+from signpost.adapters.dropped_deadlines import DroppedDeadlines
 from signpost.errors import DeadlinePassed
 
 NEVER = float("inf")
 SHORTEST_TIMER = 0.001
 REPEAT_AFTER = 0.1
-"""Seconds after which DeadlinePassed is raised again: the first one may be swallowed in a destructor, in a `with` block
-that waits for a process or a thread, or in an event loop. Clean-up code has the same time."""
+"""Seconds after which DeadlinePassed is raised again: the first one may be swallowed in a `with` block that waits for a
+process or a thread, or in an event loop. Clean-up code has the same time. One that Python drops is raised again at
+once."""
 
 
 class DeadlineTimer:
@@ -35,10 +37,14 @@ class DeadlineTimer:
             # two safeguards stop the function.
             return act()
         self._reset_signals()
+        with DroppedDeadlines(self._raise_again_if_passed):
+            return self._run_with_timer(ends_at, act)
+
+    def _run_with_timer[Answer](self, ends_at: float, act: Callable[[], Answer]) -> Answer:
         try:
             try:
                 self._ends_at = ends_at
-                signal.setitimer(signal.ITIMER_REAL, max(ends_at - time.monotonic(), SHORTEST_TIMER), REPEAT_AFTER)
+                self._start_timer()
                 return act()
             finally:
                 # The interpreter checks for signals at calls and at backward jumps. This line has neither, so an alarm
@@ -53,6 +59,16 @@ class DeadlineTimer:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, self._raise_if_passed)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
+
+    def _start_timer(self) -> None:
+        signal.setitimer(signal.ITIMER_REAL, max(self._ends_at - time.monotonic(), SHORTEST_TIMER), REPEAT_AFTER)
+
+    def _raise_again_if_passed(self) -> bool:
+        """Raise DeadlinePassed once more, in a moment, if the deadline has passed. Returns whether it has."""
+        has_passed = time.monotonic() >= self._ends_at
+        if has_passed:
+            self._start_timer()
+        return has_passed
 
     def _raise_if_passed(self, _signal: int, _frame: FrameType | None) -> None:
         if time.monotonic() >= self._ends_at:

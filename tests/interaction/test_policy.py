@@ -196,6 +196,34 @@ def test_a_principal_without_capabilities_finds_no_proxy_workflow() -> None:
     assert error["message"].startswith("There is no workflow proxy_default ")
 
 
+AS_A_CAPABILITY = ["vault.open", "capability:vault.open", "capability:vault.*"]
+
+
+@pytest.mark.invariant(70)
+@pytest.mark.parametrize("name", AS_A_CAPABILITY)
+@pytest.mark.parametrize("kind", ["deny", "mcp_restriction"])
+def test_a_callable_skill_is_denied_by_its_name_as_a_capability(name: str, kind: str) -> None:
+    who = {"who": GUESTS} if kind == "deny" else {}
+    denied = GuestGateway(with_vault=True, policies={"no": {"kind": kind, "what": [name], **who}})
+    found = denied.call("gateway.search", query="vault", limit=200)["result"]["structuredContent"]["results"]
+    assert "vault.open" not in [entry["item"]["id"] for entry in found]
+    described = denied.call("gateway.describe", id="vault.open")
+    started = denied.call("workflow.start", definitionId="proxy_default", input={"capability": "vault.open"})
+    for answer in (described, started):
+        assert answer["result"]["structuredContent"]["error"]["code"] == "NOT_FOUND"
+    assert "error" in denied.call("skill:vault.open", "/mcp/flat")
+    assert "error" in denied.call("vault__open", "/mcp/functions")
+    assert denied.received_messages == []
+
+
+@pytest.mark.parametrize("name", AS_A_CAPABILITY)
+def test_a_callable_skill_is_allowed_by_its_name_as_a_capability(name: str) -> None:
+    allowed = GuestGateway(with_vault=True, policies={"default": "deny", "a": rule("allow", name)})
+    started = allowed.call("workflow.start", definitionId="proxy_default", input={"capability": "vault.open"})
+    assert started["result"]["structuredContent"]["definitionId"] == "proxy_default"
+    assert [message["call"]["function"] for message in allowed.received_messages] == ["vault::open"]
+
+
 SLOW = "vault::build"
 
 
@@ -302,7 +330,7 @@ def test_a_denied_capability_that_was_running_is_not_linked_afterwards() -> None
 
 
 @pytest.mark.invariant(70)
-@pytest.mark.parametrize("name", [SLOW, "vault__build", "skill:vault.build", "skill:*"])
+@pytest.mark.parametrize("name", [SLOW, "vault__build", "skill:vault.build", "skill:*", "capability:vault.*"])
 def test_a_long_call_of_a_function_denied_by_any_name_cannot_be_repeated(name: str) -> None:
     world = GuestGateway(with_vault=True)
     run = start_long_call(world)
@@ -317,7 +345,7 @@ def test_a_long_call_of_a_function_denied_by_any_name_cannot_be_repeated(name: s
     assert [message["call"]["function"] for message in world.received_messages] == [SLOW]
 
 
-@pytest.mark.parametrize("name", [SLOW, "vault__build", "skill:vault.build"])
+@pytest.mark.parametrize("name", [SLOW, "vault__build", "skill:vault.build", "capability:vault.build"])
 def test_a_function_allowed_by_any_name_is_linked_in_its_long_call(name: str) -> None:
     world = GuestGateway(with_vault=True, policies={"default": "deny", "a": rule("allow", name)})
     run = start_long_call(world)

@@ -77,7 +77,7 @@ def test_an_explanation_names_the_rule_that_decides_for_a_principal(run_policy: 
     (guests,) = run_policy("explain", "vault__open", "--role", "guest", "--subject", "agent-7")
     denied = {"allowed": False, "rule": "vault", "reason": "a rule denies it"}
     assert guests == {
-        "names": ["vault::open", "vault__open", "skill:vault.open"],
+        "names": ["vault::open", "vault__open", "skill:vault.open", "capability:vault.open", "vault.open"],
         "for_clients": denied,
         "for_functions": denied,
         "shown_by": None,
@@ -104,6 +104,17 @@ def test_every_item_is_explained_by_each_of_its_names(run_policy: RunPolicy, nam
     (found,) = run_policy("explain", name, "--role", "guest")
     assert name in found["names"]
     assert found["for_clients"]["rule"] == rule
+
+
+@pytest.mark.parametrize("name", ["capability:vault.open", "vault.open", "skill:vault.open", "vault::open"])
+def test_a_callable_skill_that_a_rule_denies_is_explained_as_a_capability(
+    governed: GuestGateway, run_policy: RunPolicy, name: str
+) -> None:
+    governed.publish_policies({"closed": {"kind": "deny", "who": ["role:guest"], "what": ["capability:vault.open"]}})
+    (found,) = run_policy("explain", name, "--role", "guest")
+    assert {"vault::open", "capability:vault.open"} <= {*found["names"]}
+    assert (found["for_clients"]["allowed"], found["for_clients"]["rule"]) == (False, "closed")
+    assert "error" in governed.call("skill:vault.open", "/mcp/flat")
 
 
 def test_a_document_is_explained_with_the_functions_that_name_it(run_policy: RunPolicy) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from signpost.caches import DerivedCache
 from signpost.calling.lookup import FunctionList, FunctionLists
-from signpost.calling.skill_names import SKILL_TOOL_PREFIX, index_by_skill_name
+from signpost.calling.skill_names import index_by_skill_name, names_for_rules
 from signpost.contract import HELPER, PROMPT, HostedFunction
 from signpost.model import Principal
 from signpost.policy import policy_items as items
@@ -96,7 +96,7 @@ def _filter_allowed(functions: FunctionList, by_id: FunctionItems, access: Acces
 
 def items_of(functions: FunctionList) -> FunctionItems:
     """Build the policy item of each function from its id, its other names and, for a helper, its component's item."""
-    tools = {hosted.function: f"{SKILL_TOOL_PREFIX}{name}" for name, hosted in index_by_skill_name(functions).items()}
+    tools = {hosted.function: names_for_rules(name) for name, hosted in index_by_skill_name(functions).items()}
     by_id = {
         hosted.function: items.function_item(hosted.function, *_other_names(hosted, tools))
         for hosted in functions.functions
@@ -117,12 +117,12 @@ def _index_by_document(functions: FunctionList, by_id: FunctionItems) -> Documen
     return documented
 
 
-def _other_names(hosted: HostedFunction, tools: Mapping[str, str]) -> tuple[str, ...]:
+def _other_names(hosted: HostedFunction, tools: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
     """Return the names besides the id by which clients may ask for a function."""
     component = hosted.component
     if component is None:
         # If other functions have taken both its name and its id as names, it is not a tool.
-        return (tools[hosted.function],) if hosted.function in tools else ()
+        return tools.get(hosted.function, ())
     if component.kind == PROMPT:
         return items.prompt_item(hosted.name or hosted.function)
     return () if component.uri is None else (component.uri,)

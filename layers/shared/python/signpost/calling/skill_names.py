@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from signpost.calling.lookup import FunctionList
 from signpost.contract import HostedFunction
 from signpost.model import OVERRIDE_PREFIX
+from signpost.policy.policy_items import CAPABILITY, catalogue_item
 
 SKILL_TOOL_PREFIX = "skill:"
 """The prefix of the name of a skill's tool."""
@@ -23,6 +24,11 @@ def index_by_skill_name(functions: FunctionList) -> Mapping[str, HostedFunction]
         name = skill_name(hosted)
         by_name.setdefault(hosted.function if name in by_name else name, hosted)
     return by_name
+
+
+def names_for_rules(name: str) -> tuple[str, ...]:
+    """Return the names of a callable skill in rules: those of its tool at /mcp/flat and of its capability at /mcp."""
+    return (f"{SKILL_TOOL_PREFIX}{name}", *catalogue_item(CAPABILITY, name))
 
 
 def skill_name(hosted: HostedFunction) -> str:

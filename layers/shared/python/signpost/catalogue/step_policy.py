@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from signpost.calling.lookup import FunctionView
 from signpost.calling.runtime_settings import placement_of
-from signpost.calling.skill_names import SKILL_TOOL_PREFIX, skill_name
+from signpost.calling.skill_names import names_for_rules, skill_name
 from signpost.catalogue.cache import CatalogueView
 from signpost.catalogue.catalogue_access import item_of
 from signpost.model import PROXY_WORKFLOW, Principal
@@ -44,4 +44,4 @@ class CurrentPolicy:
         may have, so that a rule about either of them counts."""
         placement = placement_of(self._functions.state(tenant, function))
         names = [function] if placement is None else [function, skill_name(placement.hosted)]
-        return policy_items.function_item(function, *(f"{SKILL_TOOL_PREFIX}{name}" for name in names))
+        return policy_items.function_item(function, *(spelling for name in names for spelling in names_for_rules(name)))

@@ -11,11 +11,12 @@ DOCUMENT_PREFIX, SECTION_PREFIX = "iii://", "iii://fn/"
 
 
 def function_item(function_id: str, *others: str) -> PolicyItem:
-    """Builds the item of a function. `others` are its tool name at /mcp/flat, or the prompt name or URI that it has
-    instead."""
+    """Builds the item of a function. `others` are its names as a tool at /mcp/flat and as a capability at /mcp, or the
+    prompt name or URI that it has instead."""
     bridged = function_id.replace("::", "__")
     is_reversible = bridged != function_id and bridged.replace("__", "::") == function_id
-    return (function_id, *((bridged,) if is_reversible else ()), *others)
+    names = (function_id, *((bridged,) if is_reversible else ()), *others)
+    return tuple(dict.fromkeys(names))  # a skill may be named by its id
 
 
 def workflow_item(workflow_id: str, *tools: str) -> PolicyItem:

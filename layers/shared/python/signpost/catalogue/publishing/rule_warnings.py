@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from signpost.calling.lookup import FunctionList
-from signpost.calling.skill_names import SKILL_TOOL_PREFIX, index_by_skill_name
+from signpost.calling.skill_names import SKILL_TOOL_PREFIX, index_by_skill_name, names_for_rules
 from signpost.hazards.model import PublicationWarning
 from signpost.model import Json, JsonObject, as_object
 from signpost.policy.policy_items import CAPABILITY, CONNECTION, WORKFLOW, PolicyItem, catalogue_item, function_item
@@ -51,12 +51,11 @@ class _NamesOfItems:
     def __init__(self, beside: RulesBeside, hosted: FunctionList) -> None:
         self._by_skill_name = index_by_skill_name(hosted)
         self._skill_names = {function.function: name for name, function in self._by_skill_name.items()}
-        self._skills_only = self._by_skill_name.keys() - beside.capabilities.keys()
         self._functions = [function.function for function in hosted.functions]
         self._by_prefix: Mapping[str, Collection[str] | None] = {
             SKILL_TOOL_PREFIX: list(self._by_skill_name),
             f"{WORKFLOW}:": beside.workflows,
-            f"{CAPABILITY}:": list(beside.capabilities),
+            f"{CAPABILITY}:": [*beside.capabilities, *self._by_skill_name],
             f"{CONNECTION}:": beside.connections,
         }
 
@@ -66,8 +65,6 @@ class _NamesOfItems:
             return None
         if "::" in pattern and "/" not in pattern:
             return _describe_missing(pattern, self._functions, "")
-        if pattern.removeprefix(f"{CAPABILITY}:") in self._skills_only and pattern.startswith(f"{CAPABILITY}:"):
-            return _describe_skill(pattern)
         for prefix, names in self._by_prefix.items():
             if pattern.startswith(prefix) and names is not None:
                 return _describe_missing(pattern.removeprefix(prefix), names, prefix)
@@ -75,14 +72,7 @@ class _NamesOfItems:
 
     def item_of_function(self, function: str) -> PolicyItem:
         name = self._skill_names.get(function)
-        return function_item(function, *((f"{SKILL_TOOL_PREFIX}{name}",) if name is not None else ()))
-
-
-def _describe_skill(pattern: str) -> str:
-    name = SKILL_TOOL_PREFIX + pattern.removeprefix(f"{CAPABILITY}:")
-    return (
-        f"its `what` names {pattern!r}, but no published capability has this id: rules name the callable skill {name!r}"
-    )
+        return function_item(function, *(names_for_rules(name) if name is not None else ()))
 
 
 def _describe_missing(name: str, names: Collection[str], prefix: str) -> str | None:

@@ -343,3 +343,44 @@ def test_a_dry_run_shows_the_warnings_and_publishes_nothing(
     assert f"prompt ask: warning: {UNHOSTED} [unhosted_function]\n" in shown
     assert "skill guide: line 3: warning: iii://shop/none leads nowhere" in shown
     assert (connected.content.skills(TENANT), connected.content.prompts(TENANT)) == ([], [])
+
+
+LEADS_NOWHERE: JsonObject = {"trigger_type": "skills::on-change", "workflow": "bye", "config": {}}
+
+
+@pytest.mark.invariant(132)
+@pytest.mark.parametrize(
+    "payload",
+    [
+        {"skills": [{"id": "a", "skill": "# A"}], "prompts": [PROMPT]},
+        {"skills": [{"id": "a", "skill": "# A"}], "triggers": [LEADS_NOWHERE]},
+        {"prompts": [PROMPT], "strict": True},
+        {"workflows": [{"id": "buy", "digest": "0" * 64}]},
+    ],
+)
+def test_a_dry_run_has_the_answer_of_the_publication_and_changes_nothing(
+    stage: ReferenceStage, payload: JsonObject
+) -> None:
+    tried = stage.invoke("publish", {**payload, "dry_run": True})
+    assert stage.content.skills(TENANT) == stage.content.prompts(TENANT) == []
+    assert stage.content.subscriptions(TENANT) == []
+    assert stage.bodies.kept_digests == []
+    done = stage.invoke("publish", payload)
+    if isinstance(done, RegistryRefusal):
+        assert tried == done
+    else:
+        assert tried == {name: value for name, value in done.items() if name not in ("registered_at", "sequence")}
+
+
+@pytest.mark.parametrize("flag", ["dry_run", "functions_follow"])
+def test_a_flag_that_is_no_flag_is_refused(stage: ReferenceStage, flag: str) -> None:
+    refused = stage.invoke("publish", {"prompts": [PROMPT], flag: "yes"})
+    assert isinstance(refused, RegistryRefusal)
+    assert f"`{flag}` must be true or false" in refused.message
+    assert stage.content.prompts(TENANT) == []
+
+
+def test_a_capability_named_after_a_function_that_follows_is_not_named(stage: ReferenceStage) -> None:
+    payload: JsonObject = {"policies": rules(what=["capability:buy", "shop::buy", "skill:buy"])}
+    assert stage.codes({**payload, "functions_follow": True, "dry_run": True}) == []
+    assert [code for code, _, _ in stage.codes(payload)] == ["rule_about_nothing"] * 3

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from signpost.catalogue.publishing.publisher import Publisher, PublishFunctions
+from signpost.catalogue.publishing.reference_warnings import ReferenceJudge
 from signpost.cli import executor_folders, main, remote, stack
 from signpost.cli.failure import CommandFailed
 from signpost.content.api.errors import RegistryRefusal
@@ -17,7 +19,10 @@ from signpost.directory.placement import PlacementError
 from signpost.entrypoints.registry_dispatch import RegistryDispatcher
 from signpost.identity.permissions import ADMINISTRATION
 from signpost.model import JsonObject, Principal, as_object
+from signpost.wiring.registry import read_executor_kinds
 from tests.interaction.test_registry_invoke import OPERATORS, RegistryStage
+from tests.support.catalogues import build_catalogue_publisher
+from tests.support.registry import CountingTimestamps
 
 NESTED_CALLS = "arn:aws:lambda:eu-west-1:123456789012:function:nested"
 YARD = NESTED_CALLS.rpartition(":")[0] + ":signpost-executor-yard"
@@ -42,6 +47,20 @@ class PlayedStack:
     steps: list[str] = field(default_factory=list[str])
     failing: str = ""
     """The step that fails."""
+    functions: Sequence[str] = ("yard::plant",)
+    """The functions of the folder."""
+
+    def __post_init__(self) -> None:
+        registry = self.registry.registry
+        self.manifests = PublishFunctions(
+            Publisher(
+                content=registry.content,
+                catalogues=build_catalogue_publisher(registry.content),
+                bodies=registry.bodies,
+                timestamps=CountingTimestamps(),
+                references=ReferenceJudge(functions=registry.function_lists, kinds=read_executor_kinds),
+            )
+        )
 
     @property
     def placer(self) -> "PlayedStack":
@@ -65,7 +84,9 @@ class PlayedStack:
         self._note("place")
         if self.failing == "place":
             raise PlacementError(f"{function} did not answer.", "not_reached")
-        return [HostedFunction("yard::plant")]
+        for hosted in self.functions:
+            self.registry.registry.host(hosted, "done", tenant=OPERATORS)
+        return [HostedFunction(hosted) for hosted in self.functions]
 
     def deploy(self, *_: object) -> None:
         self._note("deploy")
@@ -75,8 +96,9 @@ class PlayedStack:
     @contextmanager
     def connect(self, *_: object) -> Generator[Callable[[str, JsonObject], JsonObject]]:
         def call(function_id: str, payload: JsonObject) -> JsonObject:
-            self._note(function_id)
-            if function_id == self.failing:
+            step = "dry run" if payload.get("dry_run") else function_id
+            self._note(step)
+            if step == self.failing:
                 raise CommandFailed("The table does not answer.")
             return self.ask(function_id, payload)
 
@@ -86,7 +108,7 @@ class PlayedStack:
         """Call a function of the registry as the operator."""
         operator = Principal("operator", OPERATORS, "signpost:operator", permissions=frozenset({ADMINISTRATION}))
         caller = Caller(OPERATORS, operator, self.registry.clock.now() + 20, fresh=True)
-        dispatcher = RegistryDispatcher(self.registry.registry.functions, [self.registry.manifests])
+        dispatcher = RegistryDispatcher(self.registry.registry.functions, [self.manifests])
         answer = dispatcher.call(function_id, payload, caller)
         if isinstance(answer, RegistryRefusal):
             raise CommandFailed(answer.message)
@@ -132,7 +154,8 @@ def test_a_deployment_checks_then_deploys_then_places_then_publishes(
 ) -> None:
     assert deploy(folder) == 0
     assert played.steps == [
-        "manifest::plan", "deploy", "place", "manifest::plan", "manifest::bodies", "manifest::publish",
+        "manifest::plan", "manifest::bodies", "dry run", "deploy", "place",
+        "manifest::plan", "manifest::bodies", "manifest::publish",
     ]  # fmt: skip
     printed = capsys.readouterr()
     assert json.loads(printed.out) == {
@@ -151,6 +174,7 @@ def test_a_deployment_checks_then_deploys_then_places_then_publishes(
     ("failing", "advice"),
     [
         ("manifest::plan", ["The table does not answer.", "Nothing was deployed. Fix it, and deploy again."]),
+        ("dry run", ["The table does not answer.", "Nothing was deployed. Fix it, and deploy again."]),
         ("deploy", ["`sam build` failed.", "Nothing was placed or published. Fix it, and deploy again."]),
         ("place", ["did not answer.", "Its functions were not placed, and nothing was published."]),
         ("manifest::publish", ["The table does not answer.", "deployed and placed", "signpost publish"]),
@@ -199,6 +223,94 @@ def test_a_warning_refuses_a_strict_deployment_before_anything_is_deployed(
     assert played.steps == []
     assert deploy(folder) == 0
     assert "hidden_comment" in capsys.readouterr().err
+
+
+UNKNOWN_WORKFLOW = "- { trigger_type: 'skills::on-change', workflow: plantin, config: {} }\n"
+
+
+@pytest.mark.invariant(132)
+def test_content_that_the_registry_refuses_is_refused_before_anything_is_deployed(
+    played: PlayedStack, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Only the registry knows what is published already."""
+    (folder / "triggers.yaml").write_text(UNKNOWN_WORKFLOW)
+    assert deploy(folder) == 1
+    printed = capsys.readouterr().err
+    assert "plantin" in printed
+    assert "Nothing was deployed." in printed
+    assert played.steps == ["manifest::plan", "manifest::bodies", "dry run"]
+    assert played.list_documents() == []
+
+
+OWN = """
+version: 1
+workflows:
+  planting:
+    initialState: open
+    states:
+      open:
+        transitions:
+          go:
+            target: shut
+            inputSchema: { type: object, additionalProperties: false }
+            executor: { kind: function, function: %s }
+      shut: { terminal: true }
+policies:
+  no-guests: { kind: deny, who: ["role:guest"], what: ["skill:plant", "yard::plant"] }
+"""
+OWN_SECTION = GUIDE + "\nSee iii://fn/yard/plant.\n"
+
+
+@pytest.mark.invariant(132)
+def test_the_functions_of_the_folder_count_as_hosted_in_its_first_strict_deployment(
+    played: PlayedStack, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "manifest.yaml").write_text(OWN % "yard::plant")
+    (folder / "skills" / "yard.md").write_text(OWN_SECTION)
+    tools = folder / "skills" / "tools"
+    tools.mkdir()
+    (tools / "SKILL.md").write_text("---\nname: tools\ndescription: Spades.\n---\n# Tools\n")
+    (tools / "list.txt").write_text("A spade.\n")
+    assert deploy(folder, "--strict") == 0, capsys.readouterr().err
+    assert "warning" not in capsys.readouterr().err
+    assert played.list_documents() == ["tools", "yard"]
+
+
+@pytest.mark.invariant(132)
+def test_a_function_that_is_not_hosted_after_the_placement_refuses_a_strict_publication(
+    played: PlayedStack, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "manifest.yaml").write_text(OWN % "yard::plan")
+    assert deploy(folder, "--strict") == 1
+    printed = capsys.readouterr().err
+    assert "did you mean 'yard::plant'?" in printed
+    assert "The functions are deployed and placed." in printed
+    assert played.list_documents() == []
+    (folder / "manifest.yaml").write_text(OWN % "yard::plant")
+    assert deploy(folder, "--strict") == 0
+
+
+@pytest.mark.invariant(132)
+@pytest.mark.parametrize(
+    ("file", "text", "code"),
+    [
+        ("skills/yard.md", GUIDE + "\nSee iii://yard/trees.\n", "leads nowhere: there is no such document"),
+        (
+            "manifest.yaml",
+            OWN.replace("skill:plant", "workflow:plantin") % "yard::plant",
+            "its `what` names 'workflow:plantin', which does not exist",
+        ),
+    ],
+)
+def test_what_placed_functions_cannot_mend_refuses_a_strict_deployment_before_it(
+    played: PlayedStack, folder: Path, file: str, text: str, code: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / file).write_text(text)
+    assert deploy(folder, "--strict") == 1
+    printed = capsys.readouterr().err
+    assert code in printed
+    assert "Nothing was deployed." in printed
+    assert "deploy" not in played.steps
 
 
 @pytest.mark.invariant(132)

@@ -78,7 +78,8 @@ def _deploy(arguments: argparse.Namespace) -> int:
 
 
 def _check_content(arguments: argparse.Namespace) -> "CollectedPublication | None":
-    """Read the content of the folder and have the registry plan its publication, before anything is deployed."""
+    """Read the content of the folder and have the registry judge its publication, before anything is deployed. The
+    functions of the folder follow, so names of functions are judged when these are placed."""
     if arguments.no_publish:
         return None
     publication = read_folder_publication(arguments.folder, checking.rules_of(arguments))
@@ -88,7 +89,8 @@ def _check_content(arguments: argparse.Namespace) -> "CollectedPublication | Non
         print_progress(warning)
     with remote.connect_registry(arguments.stack, None, print_progress) as call_registry:
         publisher = RemotePublisher(call_registry, show_line=print_progress)
-        publisher.plan(publication, prune=arguments.prune, tenant=arguments.tenant)
+        planned = publisher.plan(publication, prune=arguments.prune, tenant=arguments.tenant, functions_follow=True)
+        publisher.preview(publication, planned, prune=arguments.prune, functions_follow=True)
     return publication
 
 

@@ -94,7 +94,9 @@ class Publisher:
 
     def publish(self, request: PublishRequest, tenant: str | None) -> JsonObject | Sequence[PublishProblem]:
         """Publish all of the request or nothing. Unchanged entries are registered again too: they get the time of the
-        publication, and subscribers receive their events. A workflow has an event only if it changed."""
+        publication, and subscribers receive their events. A workflow has an event only if it changed.
+
+        A dry run has the same problems and warnings, and changes nothing."""
         return retry_while_overtaken(lambda: self._publish_once(request, tenant))
 
     def _publish_once(self, request: PublishRequest, tenant: str | None) -> JsonObject | Sequence[PublishProblem]:
@@ -115,8 +117,10 @@ class Publisher:
         warnings = self._find_warnings(request, known, existing, tenant)
         if request.strict and warnings:
             return problems_of(warnings)
-        self._keep_new(request, existing, tenant)
         plan = self._plan(request, existing, tenant)
+        if request.dry_run:
+            return {**plan_as_json({**plan, **catalogue.plan}), **warnings_field(warnings)}
+        self._keep_new(request, existing, tenant)
         changes = [
             *_registrations(request, known, now),
             *(kind.build(name, None) for part, kind in ENTRY_LISTS.items() for name in plan[part].removed),

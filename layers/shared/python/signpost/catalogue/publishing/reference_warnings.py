@@ -56,7 +56,7 @@ class ReferenceJudge:
         if not references and not request.prompts and not request.triggers and names.rules is None:
             return
         hosted = self._functions.of(tenant, fresh=True)
-        checker = _ReferenceChecker(hosted, names.documents, self._kinds)
+        checker = _ReferenceChecker(hosted, names.documents, self._kinds, functions_follow=request.functions_follow)
         for (kind, name, _), listed in references:
             yield from checker.check_body(kind, name, listed)
         for prompt in request.prompts or ():
@@ -66,7 +66,7 @@ class ReferenceJudge:
         if names.rules is not None:
             from signpost.catalogue.publishing.rule_warnings import find_rule_warnings  # noqa: PLC0415 - few have rules
 
-            yield from find_rule_warnings(names.rules, hosted)
+            yield from find_rule_warnings(names.rules, hosted, functions_follow=request.functions_follow)
 
     def _check_connection(self, name: str, kind: Json) -> Iterator[PublicationWarning]:
         kinds = self._kinds()
@@ -75,7 +75,10 @@ class ReferenceJudge:
 
 
 class _ReferenceChecker:
-    def __init__(self, hosted: FunctionList, documents: Collection[str], kinds: KindsOfDeployment) -> None:
+    def __init__(
+        self, hosted: FunctionList, documents: Collection[str], kinds: KindsOfDeployment, *, functions_follow: bool
+    ) -> None:
+        self._functions_follow = functions_follow
         self._by_id = {function.function: function for function in hosted.functions}
         self._by_skill_name = index_by_skill_name(hosted)
         self._settings = hosted.settings
@@ -113,7 +116,7 @@ class _ReferenceChecker:
                 return "dead_link", self._find_problem_with_link(reference.name)
 
     def _find_problem_with_function(self, function: str) -> str | None:
-        if function in self._by_id:
+        if function in self._by_id or self._functions_follow:
             return None
         hint = _suggest(function, self._by_id)
         return f"no executor hosts the function {function!r}, so calls of it fail until one does{hint}"
@@ -134,6 +137,8 @@ class _ReferenceChecker:
         if function == FETCH_FUNCTION:
             return None
         hosted = self._by_id.get(function)
+        if hosted is None and self._functions_follow:
+            return None
         if hosted is None:
             return f"{link} leads nowhere: no executor hosts the function {function!r}{_suggest(function, self._by_id)}"
         return None if hosted.readable else f"{link} leads nowhere: the function {function!r} is not declared readable"

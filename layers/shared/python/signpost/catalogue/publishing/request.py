@@ -93,6 +93,10 @@ class PublishRequest:
     definitions: SentDefinitions | None = None
     strict: bool = False
     """Whether warnings are reasons to refuse the request."""
+    dry_run: bool = False
+    """Whether the answer to a publication is wanted, and no publication."""
+    functions_follow: bool = False
+    """Whether the publisher places functions before it publishes: a function that no executor hosts may come yet."""
     publisher: Principal = UNKNOWN_PUBLISHER
     """The principal that publishes: no schedule gets more rights than it has."""
 
@@ -107,6 +111,8 @@ def parse_request(payload: JsonObject) -> PublishRequest | Sequence[PublishProbl
         webhooks=reader.read_webhooks(payload["webhooks"]) if payload.get("webhooks") is not None else None,
         prune=reader.read_flag("prune", payload.get("prune", False)),
         strict=reader.read_flag("strict", payload.get("strict", False)),
+        dry_run=reader.read_flag("dry_run", payload.get("dry_run", False)),
+        functions_follow=reader.read_flag("functions_follow", payload.get("functions_follow", False)),
         parts=reader.read_parts(payload.get("parts", [])),
         files=reader.read_files(payload.get("files", [])),
         catalogue=reader.read_catalogue(payload),
@@ -134,6 +140,8 @@ class _RequestReader:
             "definitions",
             "prune",
             "strict",
+            "dry_run",
+            "functions_follow",
             "parts",
             "files",
         }

@@ -29,9 +29,12 @@ class RulesBeside:
     """The ids of the capabilities that the publication may put in front of a denied function."""
 
 
-def find_rule_warnings(beside: RulesBeside, hosted: FunctionList) -> Iterator[PublicationWarning]:
+def find_rule_warnings(
+    beside: RulesBeside, hosted: FunctionList, *, functions_follow: bool
+) -> Iterator[PublicationWarning]:
+    """Find the warnings about rules. With `functions_follow`, a name may be that of a function that comes yet."""
     rules = parse_policies(to_text(beside.rules)).rules
-    names = _NamesOfItems(beside, hosted)
+    names = _NamesOfItems(beside, hosted, functions_follow=functions_follow)
     for rule in rules:
         if rule.id in beside.sent and rule.id != DEFAULT_NAME:
             for pattern in rule.what:
@@ -48,14 +51,15 @@ def find_rule_warnings(beside: RulesBeside, hosted: FunctionList) -> Iterator[Pu
 class _NamesOfItems:
     """The names under which rules find functions and entries of the catalogue."""
 
-    def __init__(self, beside: RulesBeside, hosted: FunctionList) -> None:
+    def __init__(self, beside: RulesBeside, hosted: FunctionList, *, functions_follow: bool) -> None:
+        self._functions_follow = functions_follow
         self._by_skill_name = index_by_skill_name(hosted)
         self._skill_names = {function.function: name for name, function in self._by_skill_name.items()}
         self._functions = [function.function for function in hosted.functions]
         self._by_prefix: Mapping[str, Collection[str] | None] = {
-            SKILL_TOOL_PREFIX: list(self._by_skill_name),
+            SKILL_TOOL_PREFIX: None if functions_follow else list(self._by_skill_name),
             f"{WORKFLOW}:": beside.workflows,
-            f"{CAPABILITY}:": [*beside.capabilities, *self._by_skill_name],
+            f"{CAPABILITY}:": None if functions_follow else [*beside.capabilities, *self._by_skill_name],
             f"{CONNECTION}:": beside.connections,
         }
 
@@ -64,7 +68,7 @@ class _NamesOfItems:
         if "*" in pattern:
             return None
         if "::" in pattern and "/" not in pattern:
-            return _describe_missing(pattern, self._functions, "")
+            return None if self._functions_follow else _describe_missing(pattern, self._functions, "")
         for prefix, names in self._by_prefix.items():
             if pattern.startswith(prefix) and names is not None:
                 return _describe_missing(pattern.removeprefix(prefix), names, prefix)

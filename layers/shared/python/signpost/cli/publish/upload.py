@@ -60,23 +60,41 @@ class RemotePublisher:
         """The warnings of the registry that were shown."""
 
     def plan(
-        self, publication: CollectedPublication, *, prune: bool, tenant: str | None = None
+        self,
+        publication: CollectedPublication,
+        *,
+        prune: bool,
+        tenant: str | None = None,
+        functions_follow: bool = False,
     ) -> Sequence[ChangeLine]:
         """Return the changes that the publication would make, sorted by name. With `tenant`, raises CommandFailed if
-        the registry would publish for another tenant."""
-        answer = self._call_registry("manifest::plan", _check_size(_publication_rows(publication, prune=prune)))
+        the registry would publish for another tenant. With `functions_follow`, functions that no executor hosts yet are
+        placed before the publication."""
+        rows = {**_publication_rows(publication, prune=prune), **_following(functions_follow=functions_follow)}
+        answer = self._call_registry("manifest::plan", _check_size(rows))
         _check_tenant(answer, tenant)
         self._show_warnings(answer, publication)
         changes = [change for kind, prefix in NAME_PREFIXES.items() for change in _changes(answer, kind, prefix)]
         return sorted(changes, key=lambda change: change.name)
 
     def preview(
-        self, publication: CollectedPublication, planned: Sequence[ChangeLine], *, prune: bool
+        self,
+        publication: CollectedPublication,
+        planned: Sequence[ChangeLine],
+        *,
+        prune: bool,
+        functions_follow: bool = False,
     ) -> Sequence[JsonObject]:
-        """Show and return the warnings of a planned publication, without publishing it. The bodies that are new or
-        changed are sent, since the registry judges what it has received."""
-        rows = {**_publication_rows(publication, prune=prune), "parts": self._send_bodies(publication, planned)}
-        answer = self._call_registry("manifest::plan", _check_size(rows))
+        """Show and return the warnings of a planned publication, without publishing it. Raises CommandFailed if the
+        registry would refuse it. The bodies that are new or changed are sent, since the registry judges what it has
+        received."""
+        rows = {
+            **_publication_rows(publication, prune=prune),
+            **_following(functions_follow=functions_follow),
+            "parts": self._send_bodies(publication, planned),
+            "dry_run": True,
+        }
+        answer = self._call_registry("manifest::publish", _check_size(rows))
         self._show_warnings(answer, publication)
         return warnings_of(answer)
 
@@ -124,7 +142,7 @@ class RemotePublisher:
             for files in publication.files.values()
             for path, body in files.items()
         }
-        rows = _check_size(_publication_rows(publication, prune=False))
+        rows = _check_size({**_publication_rows(publication, prune=False), "strict": False})  # it was judged before
         unsent = self._call_registry("manifest::plan", rows).get("unsent")
         entries = [as_object(entry) for entry in unsent] if isinstance(unsent, list) else []
         keys = [(str(entry.get("path")), str(entry.get("digest"))) for entry in entries]
@@ -172,6 +190,10 @@ def _publication_rows(publication: CollectedPublication, *, prune: bool) -> Json
     lists = {name: list(entries) for name, entries in publication.lists.items()}
     strict: JsonObject = {"strict": True} if publication.strict else {}
     return {**skills, **lists, **rows_of(publication.definitions), "prune": prune, **strict}
+
+
+def _following(*, functions_follow: bool) -> JsonObject:
+    return {"functions_follow": True} if functions_follow else {}
 
 
 def _file_rows(files: Mapping[str, bytes]) -> JsonObject:

@@ -102,6 +102,18 @@ def test_a_section_calls_its_function_unless_the_namespace_is_internal(laptop: L
     assert guarded["error"]["code"] == "internal_namespace"
 
 
+@pytest.mark.invariant(141)
+def test_a_registration_warns_of_references_to_nothing(laptop: Laptop, registry_stack: Stack) -> None:
+    document = {"id": "links", "skill": "# Links\n\nSee iii://link and iii://links."}
+    registered = invoke_registry(laptop, registry_stack, "skills::register", document)
+    assert [(warning["code"], warning["line"]) for warning in registered["warnings"]] == [("dead_link", 3)]
+    assert "did you mean 'links'?" in registered["warnings"][0]["message"]
+    prompt = {"name": "ask", "description": "Asks.", "function_id": "shop::price", "strict": True}
+    refused = invoke_registry(laptop, registry_stack, "prompts::register", prompt)
+    assert "no executor hosts the function 'shop::price'" in refused["error"]["message"]
+    assert invoke_registry(laptop, registry_stack, "skills::unregister", {"id": "links"})["removed"] is True
+
+
 def test_an_invalid_credential_does_not_act_as_the_operator(laptop: Laptop, registry_stack: Stack) -> None:
     name = registry_stack.deployed.outputs["RegistryFunctionName"]
     event = json.dumps({"function_id": "skills::list", "payload": {}, "authorization": "Bearer x"})

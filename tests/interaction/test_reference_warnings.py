@@ -9,14 +9,16 @@ from typing import Any
 
 import pytest
 
+from signpost.catalogue.publishing.entry_references import EntryReferenceJudge
 from signpost.catalogue.publishing.publisher import Publisher, PublishFunctions
 from signpost.catalogue.publishing.reference_warnings import ReferenceJudge
 from signpost.cli import main, remote
 from signpost.cli.publish.collection import CollectedPublication
 from signpost.cli.publish.upload import RemotePublisher
 from signpost.content.api.errors import RegistryRefusal
+from signpost.content.api.functions import RegistryFunctions
 from signpost.model import Json, JsonObject, as_object
-from signpost.wiring.registry import read_executor_kinds
+from signpost.wiring.registry_documents import read_executor_kinds
 from tests.support.catalogues import build_catalogue_publisher
 from tests.support.registry import TENANT, CountingTimestamps, MemoryRegistry
 
@@ -62,6 +64,9 @@ class ReferenceStage(MemoryRegistry):
             references=judge,
         )
         self.manifests = PublishFunctions(publisher)
+        self.functions = RegistryFunctions(
+            skills=self.skills, prompts=self.prompts, references=EntryReferenceJudge(judge)
+        )
         self.lines: list[str] = []
 
     def invoke(self, name: str, payload: JsonObject) -> Any:
@@ -384,3 +389,62 @@ def test_a_capability_named_after_a_function_that_follows_is_not_named(stage: Re
     payload: JsonObject = {"policies": rules(what=["capability:buy", "shop::buy", "skill:buy"])}
     assert stage.codes({**payload, "functions_follow": True, "dry_run": True}) == []
     assert [code for code, _, _ in stage.codes(payload)] == ["rule_about_nothing"] * 3
+
+
+@pytest.mark.invariant(141)
+def test_a_registered_document_has_the_warnings_of_a_published_one(stage: ReferenceStage) -> None:
+    stage.host("shop::list", "5", readable=False)
+    stage.call("skills::register", {"id": "shop/guide", "skill": "# Guide"})
+    stage.call("skills::register", {"id": "shop/price", "skill": "# Price"})
+    registered = stage.call("skills::register", {"id": "shop/all", "skill": LINKS})["warnings"]
+    published = stage.invoke("publish", {"skills": [{"id": "shop/all", "skill": LINKS}]})["warnings"]
+    assert registered == published
+    assert [(warning["line"], warning["code"]) for warning in registered] == [(line, "dead_link") for line, *_ in DEAD]
+    itself = stage.call("skills::register", {"id": "shop/self", "skill": "# Self\n\nSee iii://shop/self."})
+    assert "warnings" not in itself
+
+
+@pytest.mark.invariant(141)
+def test_a_registered_prompt_has_the_warnings_of_a_published_one(stage: ReferenceStage) -> None:
+    registered = stage.call("prompts::register", PROMPT)["warnings"]
+    assert registered == stage.invoke("publish", {"prompts": [PROMPT]})["warnings"]
+    assert [(warning["code"], warning["message"]) for warning in registered] == [("unhosted_function", UNHOSTED)]
+    stage.host("shop::prise", "5")
+    assert "warnings" not in stage.call("prompts::register", PROMPT)
+
+
+@pytest.mark.invariant(141)
+@pytest.mark.parametrize(
+    ("function", "payload"),
+    [
+        ("skills::register", {"id": "a", "skill": "# A\n\nSee iii://shop/gide.", "strict": True}),
+        ("prompts::register", {**PROMPT, "strict": True}),
+    ],
+)
+def test_a_strict_registration_of_a_reference_to_nothing_is_refused(
+    stage: ReferenceStage, function: str, payload: JsonObject
+) -> None:
+    assert stage.expect_refusal(function, payload).code == "invalid_content"
+    assert stage.content.skills(TENANT) == stage.content.prompts(TENANT) == []
+
+
+def test_references_of_shipped_entries_are_not_judged(stage: ReferenceStage) -> None:
+    assert "warnings" not in stage.call("prompts::register", PROMPT, None)
+    assert "warnings" not in stage.call("skills::register", {"id": "a", "skill": "See iii://shop/gide."}, None)
+
+
+def test_only_a_document_with_links_is_compared_with_functions_and_documents_afresh(stage: ReferenceStage) -> None:
+    def count_looks(body: str) -> int:
+        stage.content.called_methods.clear()
+        stage.call("skills::register", {"id": "a", "skill": body})
+        return stage.content.called_methods.count("versions")
+
+    count_looks("# A")  # fills the caches
+    assert (count_looks("# A"), count_looks("# A\n\nSee iii://a.")) == (0, 2)
+
+
+def test_a_function_with_spaces_around_its_name_is_the_function(stage: ReferenceStage) -> None:
+    """It is called without them."""
+    spaced: JsonObject = {**PROMPT, "function_id": f" {PRICE} "}
+    assert "warnings" not in stage.call("prompts::register", spaced)
+    assert stage.publish(prompts=[spaced]) == []

@@ -19,7 +19,7 @@ from signpost.directory.placement import PlacementError
 from signpost.entrypoints.registry_dispatch import RegistryDispatcher
 from signpost.identity.permissions import ADMINISTRATION
 from signpost.model import JsonObject, Principal, as_object
-from signpost.wiring.registry import read_executor_kinds
+from signpost.wiring.registry_documents import read_executor_kinds
 from tests.interaction.test_registry_invoke import OPERATORS, RegistryStage
 from tests.support.catalogues import build_catalogue_publisher
 from tests.support.registry import CountingTimestamps

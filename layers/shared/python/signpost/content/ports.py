@@ -6,10 +6,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from signpost.content.kept_objects import NamedObjects, ObjectVersion, RetentionScan
     from signpost.content.model import BusEvent, Change, Layers, Skill, StoredPrompt, Subscription
+    from signpost.hazards.model import PublicationWarning
 
 
 class AnswerStore(Protocol):
@@ -22,6 +23,18 @@ class AnswerStore(Protocol):
     def address(self, key: str) -> str:
         """Return such a URL for an answer that an executor has stored under this key."""
         ...
+
+
+class EntryReferences(Protocol):
+    """Finds the references of a document or a prompt that lead nowhere for a tenant."""
+
+    def find_document_warnings(
+        self, skill_id: str, body: str, documents: Callable[[], Collection[str]], tenant: str
+    ) -> Sequence[PublicationWarning]:
+        """`documents` returns the ids of the other documents. It is called only if the document has links."""
+        ...
+
+    def find_prompt_warnings(self, prompt: StoredPrompt, tenant: str) -> Sequence[PublicationWarning]: ...
 
 
 class ContentStore(Protocol):

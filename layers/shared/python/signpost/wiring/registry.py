@@ -28,7 +28,6 @@ from signpost.adapters.shipped_content import read_shipped
 from signpost.calling.nested import is_nested
 from signpost.catalogue.publishing.catalogue import CataloguePublisher
 from signpost.catalogue.publishing.publisher import Publisher, PublishFunctions
-from signpost.catalogue.publishing.reference_warnings import ReferenceJudge
 from signpost.content.api.load_functions import LoadFunctions
 from signpost.content.names import is_internal
 from signpost.directory.allow_list import AllowList
@@ -51,7 +50,6 @@ from signpost.telemetry import Telemetry
 from signpost.wiring.aws_clients import AwsClients
 from signpost.wiring.identity import build_authenticator
 from signpost.wiring.registry_documents import RegistryDocuments, build_registry_documents
-from signpost.workflow.executor_kinds import ExecutorKinds
 
 if TYPE_CHECKING:
     from signpost.content.ports import ContentStore
@@ -122,7 +120,7 @@ def compose_registry(environment: Mapping[str, str]) -> RegistryComposition:
         bodies=bodies,
         catalogues=_build_catalogue_publisher(settings, clients, content),
         timestamps=SystemTimestamps(),
-        references=ReferenceJudge(functions=documents.lists, kinds=read_executor_kinds),
+        references=documents.references,
     )
     offers, keys = _build_offers(clients, telemetry), _build_executor_keys(settings, clients)
     directory = DynamoDirectory(clients.dynamodb, settings.registry_table)
@@ -176,15 +174,6 @@ def _build_catalogue_publisher(
     values = S3Values(clients.s3, settings.content_bucket)
     definitions = DynamoDefinitionTexts(clients.dynamodb, settings.registry_table, values)
     return CataloguePublisher(content=content, values=values, definitions=definitions)
-
-
-def read_executor_kinds() -> ExecutorKinds:
-    """Return the kinds of executors of every deployment."""
-    # Imported on first use: only publications of workflows need the composition of the step executors.
-    from signpost.wiring.workflows import EXECUTED_KINDS  # noqa: PLC0415
-    from signpost.workflow.authoring.json_schema import EXECUTOR_SETTINGS  # noqa: PLC0415 - as above
-
-    return ExecutorKinds(tuple(EXECUTOR_SETTINGS), EXECUTED_KINDS)
 
 
 def _build_authenticator(settings: RegistrySettings, clients: AwsClients) -> Authenticator:

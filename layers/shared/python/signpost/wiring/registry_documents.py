@@ -1,6 +1,7 @@
 """Builds what the registry function serves documents and prompts with: for operators, and for nested calls."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from signpost.adapters.alarm import alarm
@@ -19,6 +20,9 @@ from signpost.adapters.secrets_manager import SecretMasterKeys
 from signpost.calling.function_access import FunctionAccess
 from signpost.calling.lookup import FunctionLists
 from signpost.calling.nested import NestedCallJudge
+from signpost.catalogue.publishing.entry_references import EntryReferenceJudge
+from signpost.catalogue.publishing.reference_warnings import ReferenceJudge
+from signpost.content.api.functions import RegistryFunctions
 from signpost.entrypoints.nested_calls import NestedCallHandler
 from signpost.entrypoints.registry_dispatch import AdministrationFunctions, RegistryDispatcher
 from signpost.entrypoints.registry_nested_calls import NestedRegistryCalls
@@ -31,6 +35,7 @@ from signpost.telemetry import Telemetry
 from signpost.wiring.aws_clients import AwsClients
 from signpost.wiring.calling import CallServices, build_call_services
 from signpost.wiring.documents import DocumentServices, build_document_services
+from signpost.workflow.executor_kinds import ExecutorKinds
 
 if TYPE_CHECKING:
     from signpost.content.ports import Bodies, ContentStore
@@ -48,6 +53,7 @@ class RegistryDocuments:
     revisions: RevisionView
     lists: FunctionLists
     calling: CallServices
+    references: ReferenceJudge
 
     def build_for_operator(self) -> DocumentServices:
         # IAM decides on invocations of this function. A caller that may invoke it may act as the operator, so a policy
@@ -80,7 +86,7 @@ class RegistryDocuments:
         )
 
     def _build(self, access: FunctionAccess) -> DocumentServices:
-        return build_document_services(
+        services = build_document_services(
             content=self.content,
             revisions=self.revisions,
             bodies=self.bodies,
@@ -89,6 +95,9 @@ class RegistryDocuments:
             clock=SystemClock(),
             timestamps=SystemTimestamps(),
         )
+        references = EntryReferenceJudge(self.references)
+        functions = RegistryFunctions(skills=services.skills, prompts=services.prompts, references=references)
+        return replace(services, functions=functions)
 
 
 def build_registry_documents(
@@ -100,6 +109,7 @@ def build_registry_documents(
 ) -> RegistryDocuments:
     table, clock = settings.registry_table, SystemClock()
     revisions = RevisionView(rows=DynamoRevisionRows(clients.dynamodb, table, settings.tuning), clock=clock)
+    lists = FunctionLists(placed=DynamoPlacedFunctions(clients.dynamodb, table), revisions=revisions)
     return RegistryDocuments(
         settings=settings,
         clients=clients,
@@ -107,7 +117,8 @@ def build_registry_documents(
         content=content,
         bodies=bodies,
         revisions=revisions,
-        lists=FunctionLists(placed=DynamoPlacedFunctions(clients.dynamodb, table), revisions=revisions),
+        lists=lists,
+        references=ReferenceJudge(functions=lists, kinds=read_executor_kinds),
         calling=build_call_services(
             function_states=DynamoFunctionStates(clients.dynamodb, table, settings.tuning),
             breakers=DynamoBreakers(clients.dynamodb, table),
@@ -118,3 +129,12 @@ def build_registry_documents(
             telemetry=telemetry,
         ),
     )
+
+
+def read_executor_kinds() -> ExecutorKinds:
+    """Return the kinds of executors of every deployment."""
+    # Imported on first use: only publications of workflows need the composition of the step executors.
+    from signpost.wiring.workflows import EXECUTED_KINDS  # noqa: PLC0415
+    from signpost.workflow.authoring.json_schema import EXECUTOR_SETTINGS  # noqa: PLC0415 - as above
+
+    return ExecutorKinds(tuple(EXECUTOR_SETTINGS), EXECUTED_KINDS)

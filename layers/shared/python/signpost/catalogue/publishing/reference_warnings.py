@@ -60,7 +60,7 @@ class ReferenceJudge:
         for (kind, name, _), listed in references:
             yield from checker.check_body(kind, name, listed)
         for prompt in request.prompts or ():
-            yield from checker.check("prompt", prompt.name, Reference("function", prompt.function))
+            yield from checker.check("prompt", prompt.name, Reference("function", prompt.function.strip()))
         for function in [trigger.target for trigger in request.triggers or () if trigger.kind == "trigger"]:
             yield from checker.check("trigger", function, Reference("function", function))
         if names.rules is not None:

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
 
 from signpost.content import uris
 from signpost.content.api import payloads
@@ -16,6 +18,9 @@ from signpost.content.prompts import refusal_of as refusal_of_prompt
 from signpost.hazards.model import PublicationWarning, describe_warning, warnings_field
 from signpost.model import Json, JsonObject, PromptArgument
 from signpost.spelling import suggest_name
+
+if TYPE_CHECKING:
+    from signpost.content.ports import EntryReferences
 
 MOST_NAMED_WARNINGS = 5
 """Warnings that the message of a refusal names."""
@@ -47,7 +52,9 @@ RESOURCE_TEMPLATES: Sequence[JsonObject] = (
 class RegistryFunctions:
     """Checks the payload of a registry function and calls it."""
 
-    def __init__(self, *, skills: Skills, prompts: Prompts) -> None:
+    def __init__(self, *, skills: Skills, prompts: Prompts, references: "EntryReferences | None" = None) -> None:
+        """`references` is None where nothing is known of the executors of a deployment: no reference is judged then."""
+        self._references = references
         self._skills = skills
         self._prompts = prompts
         self._changing_functions: Mapping[str, _RegistryHandler] = {
@@ -109,9 +116,15 @@ class RegistryFunctions:
 
         if refusal_of_skill(skill_id, body):
             return ()  # refused anyway
-        skills = self._skills.list_readable(replace(caller, fresh=False)) if caller.tenant is not None else ()
-        others = [skill.id for skill in skills]
-        return [*find_document_warnings(skill_id, body), *find_name_warnings("skill", [skill_id], others)]
+        others = self._list_documents(caller, fresh=False) if caller.tenant is not None else ()
+        found = [*find_document_warnings(skill_id, body), *find_name_warnings("skill", [skill_id], others)]
+        if self._references is None or caller.tenant is None:
+            return found
+        documents = partial(self._list_documents, caller, fresh=True)
+        return [*found, *self._references.find_document_warnings(skill_id, body, documents, caller.tenant)]
+
+    def _list_documents(self, caller: Caller, *, fresh: bool) -> Sequence[str]:
+        return [skill.id for skill in self._skills.list_readable(replace(caller, fresh=fresh))]
 
     def _unregister_skill(self, payload: JsonObject, caller: Caller) -> RegistryAnswer:
         fields = payloads.text_fields(payload, "id")
@@ -166,7 +179,10 @@ class RegistryFunctions:
         if refusal_of_prompt(prompt):
             return ()  # refused anyway
         others = [other.name for other in self._prompts.list_readable(replace(caller, fresh=False))]
-        return [*find_prompt_warnings(prompt), *find_name_warnings("prompt", [prompt.name], others)]
+        found = [*find_prompt_warnings(prompt), *find_name_warnings("prompt", [prompt.name], others)]
+        if self._references is None or caller.tenant is None:
+            return found
+        return [*found, *self._references.find_prompt_warnings(prompt, caller.tenant)]
 
     def _unregister_prompt(self, payload: JsonObject, caller: Caller) -> RegistryAnswer:
         fields = payloads.text_fields(payload, "name")

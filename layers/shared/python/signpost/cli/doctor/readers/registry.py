@@ -117,7 +117,8 @@ def _open_content(stack: "ExaminedStack") -> "DynamoContentStore":
 
 def _list_entries(content: "DynamoContentStore", tenant: str) -> Sequence[FunctionReference]:
     prompts = [
-        FunctionReference(tenant, f"prompt {prompt.name}", prompt.function) for prompt in content.prompts(tenant)
+        FunctionReference(tenant, f"prompt {prompt.name}", prompt.function.strip())
+        for prompt in content.prompts(tenant)
     ]
     triggers = [
         FunctionReference(tenant, f"trigger {trigger.trigger_type}", trigger.target)

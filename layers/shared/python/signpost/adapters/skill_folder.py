@@ -5,10 +5,12 @@ A folder in it with a SKILL.md is an Agent Skill, with all its files.
 
 import os
 import stat
+from codecs import BOM_UTF8
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from signpost.adapters.regular_files import read_regular_file
 from signpost.content.agent_skills.files import LARGEST_FILE, SKILL_FILE
 from signpost.content.agent_skills.folders import (
     FoundFolders,
@@ -19,6 +21,7 @@ from signpost.content.agent_skills.folders import (
     parse_skill,
     problems_with_sizes,
 )
+from signpost.content.documents import LARGEST_BODY
 
 SUFFIX = ".md"
 ARCHIVES = (".zip", ".tar.gz", ".tgz", ".tar")
@@ -32,8 +35,15 @@ def skills_in(folder: Path, name: str = "") -> FoundFolders:
     """Find the skills in a folder, in the order of their files.
 
     Links out of the folder are not followed, and hidden files are ignored. With a name, the folder itself may be an
-    Agent Skill of that name.
+    Agent Skill of that name. A folder that cannot be read is a problem: its documents would look as if they were gone.
     """
+    try:
+        return _find_skills(folder, name)
+    except OSError as fault:
+        return FoundFolders([], [f"{fault.filename}: cannot be read ({fault.strerror})"])
+
+
+def _find_skills(folder: Path, name: str) -> FoundFolders:
     paths = {path.relative_to(folder).as_posix(): path for path in _find_files(folder)}
     roots = find_roots(list(paths))
     trees, documents = defaultdict[str, dict[str, Path]](dict), dict[str, Path]()
@@ -49,7 +59,7 @@ def skills_in(folder: Path, name: str = "") -> FoundFolders:
 
 
 def list_unread_files(folder: Path) -> Sequence[Path]:
-    """List the files that are neither documents nor part of an Agent Skill. Hidden files are left out."""
+    """List the files that are neither documents nor part of an Agent Skill, without hidden ones. Raises OSError."""
     paths = {path.relative_to(folder).as_posix(): path for path in _find_files(folder)}
     roots = find_roots(list(paths))
     alone = [path for relative, path in paths.items() if find_root(relative, roots) is None]
@@ -57,8 +67,8 @@ def list_unread_files(folder: Path) -> Sequence[Path]:
 
 
 def text_of(path: Path) -> str:
-    """Return the file's text unchanged, but without a byte order mark. Raises UnicodeDecodeError."""
-    return path.read_bytes().decode("utf-8-sig")
+    """Return the file's text unchanged, but without a byte order mark. Raises UnicodeDecodeError and OSError."""
+    return read_regular_file(path, LARGEST_BODY + len(BOM_UTF8)).decode("utf-8-sig")
 
 
 def is_hidden(path: str) -> bool:
@@ -67,9 +77,16 @@ def is_hidden(path: str) -> bool:
 
 def _find_files(folder: Path) -> Iterator[Path]:
     """Yield every path that is not hidden and not a folder; a link to a folder counts as a file."""
-    for path in sorted(folder.rglob("*")):
-        if not is_hidden(path.relative_to(folder).as_posix()) and (path.is_symlink() or not path.is_dir()):
-            yield path
+    found = list[Path]()
+    for parent, folders, files in os.walk(folder, onerror=_raise):
+        folders[:] = [name for name in folders if not is_hidden(name)]
+        paths = (Path(parent, name) for name in (*folders, *files) if not is_hidden(name))
+        found += (path for path in paths if path.is_symlink() or not path.is_dir())
+    yield from sorted(found)
+
+
+def _raise(fault: OSError) -> None:
+    raise fault
 
 
 def _is_document(path: Path, folder: Path) -> bool:

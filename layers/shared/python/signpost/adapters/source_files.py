@@ -3,10 +3,13 @@
 from pathlib import Path
 from typing import Any
 
+from signpost.adapters.regular_files import read_regular_file
 from signpost.records import dataclass
 from signpost.workflow.authoring.source_tree import NOWHERE, SourceNode, SourcePlace, to_json
 
 SUFFIXES = (".yaml", ".yml", ".json")
+LARGEST_SOURCE = 64 * 1024 * 1024
+"""Bytes of one file."""
 DEEPEST = 100
 """Levels of nested values. No manifest needs as many, and the functions that walk the values recurse."""
 MOST_VALUES = 1_000_000
@@ -41,7 +44,7 @@ def read_source(path: Path, name: str | None = None) -> SourceNode:
     """Read a file's values with their places, which name the file `name`, or its path."""
     file = name or str(path)
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        text = read_regular_file(path, LARGEST_SOURCE).decode("utf-8-sig")
         return _parse_json(text, file) if path.suffix == ".json" else _parse_yaml(text, file)
     except FileNotFoundError as fault:
         raise UnreadableFile(f"There is no file {path}.", place=SourcePlace(file)) from fault

@@ -14,6 +14,7 @@ from signpost.cli.publish.collection import LISTS, SKILLS, CollectedPublication,
 from signpost.cli.publish.ignored_files import find_ignored_files
 from signpost.cli.publish.list_entries import find_in_folder, find_list_files, find_unread_fields
 from signpost.cli.publish.manifest_files import manifests_in, read_manifest
+from signpost.cli.terminal import make_printable
 from signpost.content.agent_skills.files import SKILL_FILE
 from signpost.content.content_warnings import (
     find_document_warnings,
@@ -50,7 +51,8 @@ def read_folder_publication(folder: Path, rules: checking.CheckRules) -> Collect
 
 def _has_content(folder: Path) -> bool:
     has_lists = any(find_list_files(folder, name) for name in LISTS)
-    return has_lists or (folder / SKILLS).is_dir() or bool(manifests_in(folder))
+    skills = folder / SKILLS
+    return has_lists or skills.is_dir() or skills.is_symlink() or bool(manifests_in(folder))
 
 
 def _build_checked(builder: PublicationBuilder) -> CollectedPublication:
@@ -62,7 +64,7 @@ def _build_checked(builder: PublicationBuilder) -> CollectedPublication:
     publication = builder.publication
     problems = builder.problems + problems
     if problems:
-        lines = "\n".join(f"  {problem.rstrip('.')}" for problem in problems)
+        lines = "\n".join(f"  {make_printable(problem.rstrip('.'))}" for problem in problems)
         raise CommandFailed(f"Nothing was published. Problems to fix: {len(problems)}\n{lines}")
     return publication
 
@@ -85,6 +87,9 @@ def _collect_path(path: Path, builder: PublicationBuilder) -> None:
 
 def _collect_folder(folder: Path, builder: PublicationBuilder) -> None:
     skills, manifests = folder / SKILLS, manifests_in(folder)
+    if foreign := list(_find_foreign_links(folder, manifests)):
+        builder.problems += foreign
+        return
     list_files = {name: paths for name in LISTS if (paths := find_list_files(folder, name))}
     if not skills.is_dir() and not list_files and not manifests:
         names = ", ".join(LISTS)
@@ -99,6 +104,15 @@ def _collect_folder(folder: Path, builder: PublicationBuilder) -> None:
         _read_list(name, paths, builder)
     for manifest in manifests:
         _read_manifest(manifest, builder)
+
+
+def _find_foreign_links(folder: Path, manifests: Sequence[Path]) -> Iterable[str]:
+    """Find the links that lead out of the folder, or nowhere, where content is read. The author of the folder may be
+    another person than its publisher, and must not make the publisher send any file of the machine."""
+    lists = (path for name in LISTS for path in find_list_files(folder, name))
+    for path in (folder / SKILLS, *lists, *manifests):
+        if path.is_symlink() and not (path.exists() and path.resolve().is_relative_to(folder.resolve())):
+            yield f"{path} is a link out of the folder; put the files themselves into it"
 
 
 def _read_list(name: str, paths: Sequence[Path], builder: PublicationBuilder) -> None:

@@ -1,6 +1,7 @@
 """Finds the files of a folder that are not read although their names or contents are close to those that are."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from signpost.adapters.skill_folder import SUFFIX, list_unread_files
@@ -29,11 +30,11 @@ def _find_in_folder(folder: Path) -> Iterator[Problem]:
             continue
         if path.is_dir():
             yield from _check_folder_name(path)
-        elif path.suffix.lower() in SUFFIXES:
+        elif path.suffix.lower() in SUFFIXES and path.is_file():
             yield from _check_file(path)
     if (folder / SKILLS).is_dir():
-        for path in list_unread_files(folder / SKILLS):
-            yield _describe_unread(path)
+        with suppress(OSError):  # reported when the folder is read
+            yield from map(_describe_unread, list_unread_files(folder / SKILLS))
 
 
 def _check_folder_name(path: Path) -> Iterator[Problem]:

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from dataclasses import field
 from pathlib import Path
 
-from signpost.adapters.source_files import SUFFIXES, UnreadableFile, read_source
+from signpost.adapters.regular_files import read_regular_file
+from signpost.adapters.source_files import LARGEST_SOURCE, SUFFIXES, UnreadableFile, read_source
 from signpost.cli.failure import CommandFailed
 from signpost.records import dataclass
 from signpost.workflow.authoring.compile import MAPPING_PARTS
@@ -78,7 +79,7 @@ def _is_manifest(path: Path) -> bool:
 
 def _looks_like_manifest(path: Path) -> bool:
     try:
-        return _MANIFEST_LINE.search(path.read_bytes()) is not None
+        return _MANIFEST_LINE.search(read_regular_file(path, LARGEST_SOURCE)) is not None
     except OSError:
         return True
 

@@ -8,10 +8,12 @@ import pytest
 
 from signpost.adapters.memory import MemoryContentStore, MemoryDirectory
 from signpost.calling import wire
+from signpost.catalogue.items import compile_definitions
+from signpost.catalogue.publishing.sent_definitions import SentDefinitions
 from signpost.content.api.function_ids import REGISTRY_FUNCTIONS
 from signpost.contract import CallRequest, Executor, HostedFunction, Result
 from signpost.list_revisions import REVALIDATION_INTERVAL
-from signpost.model import JsonObject, Principal, as_object
+from signpost.model import Json, JsonObject, Principal, as_object
 from signpost.signing.capability_tokens import DEEPEST_CALL
 from tests.interaction.test_registry_invoke import CHANGES, READS, RegistryStage
 from tests.support.guest_gateway import GuestGateway
@@ -66,6 +68,16 @@ class WorkerGateway:
         outer = next(message for message in reversed(self.messages) if message["call"]["depth"] == 0)
         nested = wire.NestedCall(outer["token"], outer["call"]["id"], function, arguments or {})
         return self.gateway.handle_nested(json.loads(json.dumps(wire.nested_message(nested))))
+
+    def publish(self, manifest: JsonObject) -> Any:
+        """Publish a manifest from `worker::publish`, and return the reply."""
+        part = self.call("manifest::bodies", {"definitions": manifest})["result"]["part"]
+        compiled = compile_definitions(manifest)
+        assert isinstance(compiled, SentDefinitions)
+        workflows: list[Json] = [{"id": item.id, "digest": item.definition} for item in compiled.items]
+        return self.call(
+            "manifest::publish", {"workflows": workflows, "schedules": manifest["schedules"], "parts": [part]}
+        )
 
     def read(self, uri: str) -> Any:
         return self.request("resources/read", {"uri": uri})
@@ -250,3 +262,24 @@ def test_the_registry_function_judges_the_token_itself() -> None:
     ):
         answer: Any = registry(wire.nested_message(wire.NestedCall(token, "x", function, {})))
         assert answer.get("failure", {}).get("code") == code
+
+
+def schedule_of(**rights: Any) -> JsonObject:
+    states: JsonObject = {"open": {"transitions": {"go": {"target": "shut"}}}, "shut": {"terminal": True}}
+    daily: JsonObject = {"rate": "1 day", "workflow": "tour", **rights}
+    definition: JsonObject = {"initialState": "open", "states": states}
+    return {"version": 1, "workflows": {"tour": definition}, "schedules": {"daily": daily}}
+
+
+@pytest.mark.invariant(142)
+@pytest.mark.parametrize("rights", [{"permissions": ["mail"]}, {"roles": ["staff"]}])
+def test_a_function_gives_a_schedule_no_right_that_it_does_not_have(rights: JsonObject) -> None:
+    """Its caller has the right. The function was granted others, and would act with it once the schedule starts."""
+    world = WorkerGateway()
+    world.log_in(scope=f"{ADMIN} mail", roles=["staff"])
+    refused = world.publish(schedule_of(**rights))["failure"]
+    assert refused["code"] == "invalid_content"
+    assert "does not have" in refused["message"]
+    granted = WorkerGateway(permissions=frozenset({ADMIN, "mail"}))
+    granted.log_in(scope=f"{ADMIN} mail", roles=["staff"])
+    assert ("result" in granted.publish(schedule_of(**rights))) is ("permissions" in rights)

@@ -1,6 +1,6 @@
 """The caller of the registry, and the choice between the tenant's own entry and the shipped one."""
 
-from dataclasses import field
+from dataclasses import field, replace
 
 from signpost.calling.runtime_settings import tenant_setting
 from signpost.content.model import Layers
@@ -45,6 +45,15 @@ class Caller:
     def reading_tenant(self) -> str:
         """The tenant to read as: shipped content is read as the principal's tenant."""
         return self.principal.tenant if self.tenant is None else self.tenant
+
+
+def publisher_of(caller: Caller) -> Principal:
+    """Return the principal with the rights that its publication may give away, such as to a schedule. A function that
+    publishes gives away what its own call was granted, and no role: those of its principal end with the call."""
+    if caller.nested is None:
+        return caller.principal
+    granted = caller.principal.permissions & caller.nested.permissions
+    return replace(caller.principal, roles=frozenset(), permissions=granted)
 
 
 def visible_entry[Entry](layers: Layers[Entry], caller: Caller) -> tuple[str | None, Entry] | None:

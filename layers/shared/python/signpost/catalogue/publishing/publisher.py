@@ -26,7 +26,7 @@ from signpost.catalogue.publishing.sent_files import NamedFile, entries_of
 from signpost.content import subscriptions
 from signpost.content.api import payloads
 from signpost.content.api.errors import RegistryAnswer, RegistryRefusal
-from signpost.content.callers import Caller
+from signpost.content.callers import Caller, publisher_of
 from signpost.content.changes import ENTRY_LISTS, SUBSCRIPTIONS, kind_of
 from signpost.content.model import (
     Change,
@@ -368,7 +368,7 @@ class PublishFunctions:
         request = parse_request(checked)
         if not isinstance(request, PublishRequest):
             return refusal_for(request)
-        return self._by_id[function_id](replace(request, publisher=caller.principal), caller)
+        return self._by_id[function_id](replace(request, publisher=publisher_of(caller)), caller)
 
     def _switch(self, payload: JsonObject, caller: Caller) -> RegistryAnswer:
         workflow, schedule, enabled = payload.get("id"), payload.get("schedule"), payload.get("enabled")

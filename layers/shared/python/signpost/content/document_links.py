@@ -6,11 +6,14 @@ from collections.abc import Iterator
 
 from signpost.content.uris import SCHEME
 
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_FENCE = re.compile(r"(?:[ \t>]|[-*+][ \t]|[0-9]{1,9}[.)][ \t])*(`{3,}|~{3,})")
+"""The beginning or the end of a block of code, also in a quotation or in an entry of a list."""
 _INLINE_CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
-_LINK = re.compile(rf"{SCHEME}[^\s<>()\[\]{{}}\"'`|*…]+")
+_LINK = re.compile(rf"{SCHEME}[^\s<>()\[\]{{}}\"'`|*\\\x7f-\U0010ffff]+")
+"""A URI is ASCII. Other characters, such as dashes and quotation marks, end it."""
 _END_OF_SENTENCE = ".,;:!?"
-_PLACEHOLDER = "{<*…["
+_EMPHASIS = "*_~"
+_PLACEHOLDER = "{<*…[«"
 """What follows a link that stands for many, such as `iii://notes/{id}`."""
 
 
@@ -31,5 +34,8 @@ def find_document_links(body: str) -> Iterator[tuple[int, str]]:
 
 def _find_in_line(line: str) -> Iterator[str]:
     for link in _LINK.finditer(line):
-        if line[link.end() : link.end() + 1] not in tuple(_PLACEHOLDER):
-            yield link[0].rstrip(_END_OF_SENTENCE)
+        before, after = line[: link.start()][-1:], line[link.end() : link.end() + 1]
+        is_emphasis = before in tuple(_EMPHASIS)
+        is_placeholder = after in tuple(_PLACEHOLDER) and not (is_emphasis and after == before)
+        if not is_placeholder and not link[0].endswith("..."):
+            yield link[0].rstrip(f"{_END_OF_SENTENCE}{before}" if is_emphasis else _END_OF_SENTENCE)

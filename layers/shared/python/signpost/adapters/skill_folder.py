@@ -90,7 +90,10 @@ def _raise(fault: OSError) -> None:
 
 
 def _is_document(path: Path, folder: Path) -> bool:
-    return path.suffix == SUFFIX and path.is_file() and path.resolve().is_relative_to(folder.resolve())
+    if path.suffix != SUFFIX or not path.is_file():
+        return False
+    # Only the last part of the path may be a link: no link to a folder was followed.
+    return not path.is_symlink() or path.resolve().is_relative_to(folder.resolve())
 
 
 def _read_document(relative: str, path: Path) -> FoundSkill | Sequence[str]:

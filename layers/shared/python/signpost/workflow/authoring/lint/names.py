@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from signpost.calling.lookup import may_exist
 from signpost.model import PROXY_WORKFLOW, JsonObject, as_object
 from signpost.records import dataclass
 from signpost.workflow.authoring.json_schema import (
@@ -132,6 +133,8 @@ class ExecutorChecker:
             yield from self._check_settings(executor, kind_node, kind)
         elif executor.is_mapping and executor.get("capability") is None:
             yield warning(executor.place, "an executor needs a `kind`, or the name of a `capability`")
+        if kind == "function":
+            yield from _check_function(executor.get("function"))
         yield from self._check_connection(executor, kind)
         yield from self.check_workflow(executor.get("definitionId"), "the step fails unless it is published by then")
 
@@ -184,6 +187,15 @@ class ExecutorChecker:
         members: Mapping[str, SourceNode] = section.members if section else {}
         adds_proxy = part == "workflows" and self.manifest.get("proxy") is not None
         return {**members, PROXY_WORKFLOW: self.manifest} if adds_proxy else members
+
+
+def _check_function(name: SourceNode | None) -> Iterator[Problem]:
+    """Check that a function could have this id. Whether an executor hosts it is known to a deployment only."""
+    if name is not None and name.text is not None and not may_exist(name.text):
+        message = "an id has letters, digits and . : _ -, at most 256, and is not resolved as a path is"
+        yield warning(
+            name.place, f"no function can have the id {name.text[:LONGEST_MESSAGE]!r}: {message}", "unhosted_function"
+        )
 
 
 def check_schema(manifest: SourceNode) -> Iterable[Problem]:

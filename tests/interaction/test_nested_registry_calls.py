@@ -283,3 +283,50 @@ def test_a_function_gives_a_schedule_no_right_that_it_does_not_have(rights: Json
     granted = WorkerGateway(permissions=frozenset({ADMIN, "mail"}))
     granted.log_in(scope=f"{ADMIN} mail", roles=["staff"])
     assert ("result" in granted.publish(schedule_of(**rights))) is ("permissions" in rights)
+
+
+@pytest.mark.invariant(130)
+@pytest.mark.parametrize("uris", [1, 3])
+def test_a_section_that_reads_itself_ends_at_the_deepest_call(uris: int) -> None:
+    """Each level reads the section several times: depth limits the calls, however many there are at each level."""
+    world = WorkerGateway()
+    look = HostedFunction("worker::look", readable=True, callees=frozenset({"skill::fetch", "worker::look"}))
+    calls = frozenset({"skill::fetch", "worker::look"})
+    world.place(HostedFunction("worker::publish", permissions=frozenset({ADMIN}), callees=calls), look)
+    section: JsonObject = {"uris": ["iii://fn/worker/look"] * uris}
+    refusals: list[str] = []
+
+    def answer(message: JsonObject) -> JsonObject:
+        world.messages.append(message)
+        call: Any = message["call"]
+        if call["function"] == "worker::publish":
+            return wire.reply_message(Result("published"))
+        nested = wire.NestedCall(str(message["token"]), call["id"], "skill::fetch", section)
+        reply = world.gateway.handle_nested(json.loads(json.dumps(wire.nested_message(nested))))
+        refusals.append(reply.get("failure", {}).get("code", ""))
+        return wire.reply_message(Result("# Look"))
+
+    world.gateway.executors[WORKER.arn] = answer
+    assert "result" in world.call("skill::fetch", section)
+    depths = [call["depth"] for message in world.messages if (call := message["call"])["function"] == "worker::look"]
+    assert {*depths} <= {*range(1, DEEPEST_CALL + 1)}
+    assert len(depths) <= sum(uris**depth for depth in range(1, DEEPEST_CALL + 1))
+    assert "too_deep" in refusals
+
+
+@pytest.mark.invariant(130)
+@pytest.mark.parametrize("tenant", ["umbrella", ""])
+def test_a_token_of_one_tenant_writes_nothing_of_another(tenant: str) -> None:
+    """The tenant is that of the token, whatever the event and the payload say."""
+    world = WorkerGateway()
+    world.start()
+    outer = world.messages[-1]
+    message = wire.nested_message(
+        wire.NestedCall(outer["token"], "x", "skills::register", {**DOCUMENT, "tenant": tenant})
+    )
+    event: JsonObject = {**message, "tenant": tenant, "principal": {"tenant": tenant, "permissions": [ADMIN]}}
+    world.gateway.handle_nested(event)
+    content = world.gateway.adapters.content
+    assert isinstance(content, MemoryContentStore)
+    assert [skill.id for skill in content.skills(tenant or None)] == []
+    assert {event.tenant for event in content.events} <= {"acme"}

@@ -4,12 +4,16 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from signpost.content.digests import digest_of
 from signpost.model import Json
 from signpost.workflow.authoring.compile import CompiledManifest, compile_manifest
 from signpost.workflow.authoring.source_tree import build_source_node
+from signpost.workflow.paths import ValueSources
 from signpost.workflow.running.serialization import text_of
+from signpost.workflow.values import resolve_template
 
 
 def compile_step(**step: Any) -> Mapping[str, Any]:
@@ -69,3 +73,33 @@ def test_what_an_entered_state_executes_is_marked() -> None:
     assert isinstance(compiled, CompiledManifest)
     marked: Any = compiled.workflows["demo"]
     assert marked["states"]["a"]["onEnter"] == {**entry, "values": "nested"}
+
+
+TEXTS = st.sampled_from(
+    [
+        "$",
+        "$.context.a",
+        "$.arguments.a.b",
+        "$.context.a[0]",
+        "$.context.a-b",
+        "$.nowhere",
+        "$ref",
+        "$.",
+        "$$.context.a",
+        "a",
+    ]
+)
+NAMES = st.sampled_from(["a", "b", "a.b", "$.context.a", "$ref", "set", "add", "concat", "subtract", ""])
+TEMPLATES = st.recursive(
+    TEXTS | st.integers(0, 3) | st.none() | st.booleans(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3),
+    max_leaves=8,
+)
+SOURCES = ValueSources(context={"a": [1, "x"], "a-b": {"c": 2}}, arguments={"a": {"b": 3}}, input={}, output={"o": 4})
+
+
+@given(TEMPLATES)
+def test_a_template_means_the_same_in_every_release_unless_its_step_is_marked(template: Json) -> None:
+    marked = "values" in compile_step(executor=function({"filter": template}))
+    in_depth, flat = (resolve_template(template, SOURCES, nested=nested) for nested in (True, False))
+    assert marked or in_depth == flat

@@ -49,9 +49,10 @@ def _run(arguments: argparse.Namespace) -> int:
         raise CommandFailed("The path is missing: give a manifest or a folder. `.` is the current folder.")
     rules = checking.rules_of(arguments)
     problems: list[Problem] = []
-    for path in find_manifests(arguments.path):
-        found = read_manifest(path)
-        problems += checking.find_problems(found, path, rules)
+    manifests = {path: read_manifest(path) for path in find_manifests(arguments.path)}
+    beside = checking.list_workflows(manifests.values())
+    for path, found in manifests.items():
+        problems += checking.find_problems(found, path, rules, beside)
         problems += find_unread_fields(found.manifest) if found.manifest else ()
     if arguments.path.is_dir():
         problems += [*find_ignored_files(arguments.path), *find_in_folder(arguments.path)]

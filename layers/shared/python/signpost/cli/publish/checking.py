@@ -1,7 +1,7 @@
 """Finds the problems of a manifest in files: `signpost check` prints them, `signpost publish` refuses errors."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Sequence
 from pathlib import Path
 from time import monotonic
 
@@ -50,11 +50,20 @@ class CheckRules:
         return self.strict or problem.severity == "error"
 
 
-def find_problems(found: FoundManifest, path: Path, rules: CheckRules) -> Sequence[Problem]:
-    """Return the problems of reading the files, and those of their contents."""
+def list_workflows(manifests: Iterable[FoundManifest]) -> Sequence[str]:
+    """List the ids of the workflows in manifests that are published together."""
+    parts = [found.manifest.get("workflows") for found in manifests if found.manifest is not None]
+    return [name for part in parts if part is not None for name in part.members]
+
+
+def find_problems(
+    found: FoundManifest, path: Path, rules: CheckRules, beside: Container[str] = ()
+) -> Sequence[Problem]:
+    """Return the problems of reading the files, and those of their contents. `beside` has the ids of the workflows that
+    are published with them."""
     if found.manifest is None:
         return found.problems
-    return [*found.problems, *check_manifest(found.manifest, rules.kinds, _CheckProgress(path).report)]
+    return [*found.problems, *check_manifest(found.manifest, rules.kinds, _CheckProgress(path).report, beside)]
 
 
 def format_problem(problem: Problem) -> str:

@@ -1,6 +1,6 @@
 """Reads a publication from files: a folder, an archive of Agent Skills, or a manifest."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from signpost.adapters.skill_folder import ARCHIVES, SUFFIX, skills_in, text_of
@@ -13,7 +13,7 @@ from signpost.cli.publish import checking
 from signpost.cli.publish.collection import LISTS, SKILLS, CollectedPublication, PublicationBuilder
 from signpost.cli.publish.ignored_files import find_ignored_files
 from signpost.cli.publish.list_entries import find_in_folder, find_list_files, find_unread_fields
-from signpost.cli.publish.manifest_files import manifests_in, read_manifest
+from signpost.cli.publish.manifest_files import FoundManifest, manifests_in, read_manifest
 from signpost.cli.terminal import make_printable
 from signpost.content.agent_skills.files import SKILL_FILE
 from signpost.content.content_warnings import (
@@ -80,7 +80,7 @@ def _collect_path(path: Path, builder: PublicationBuilder) -> None:
     elif path.is_dir():
         _collect_folder(path, builder)
     elif path.exists():
-        _read_manifest(path, builder)
+        _collect_manifests([path], builder)
     else:
         raise CommandFailed(f"There is no file {path}.")
 
@@ -102,8 +102,7 @@ def _collect_folder(folder: Path, builder: PublicationBuilder) -> None:
         builder.add_skills(skills_in(skills))
     for name, paths in list_files.items():
         _read_list(name, paths, builder)
-    for manifest in manifests:
-        _read_manifest(manifest, builder)
+    _collect_manifests(manifests, builder)
 
 
 def _find_foreign_links(folder: Path, manifests: Sequence[Path]) -> Iterable[str]:
@@ -125,14 +124,20 @@ def _read_list(name: str, paths: Sequence[Path], builder: PublicationBuilder) ->
         builder.problems.append(str(fault))
 
 
-def _read_manifest(path: Path, builder: PublicationBuilder) -> None:
-    found = read_manifest(path)
+def _collect_manifests(paths: Sequence[Path], builder: PublicationBuilder) -> None:
+    manifests = {path: read_manifest(path) for path in paths}
+    beside = checking.list_workflows(manifests.values())
+    for path, found in manifests.items():
+        _collect_manifest(found, path, builder, beside)
+
+
+def _collect_manifest(found: FoundManifest, path: Path, builder: PublicationBuilder, beside: Container[str]) -> None:
     manifest = found.manifest
     has_documents_only = (
         manifest is not None and manifest.is_mapping and not manifest.members.keys() & set(DEFINITION_FIELDS)
     )
     is_fine = builder.add_problems(
-        found.problems if has_documents_only else checking.find_problems(found, path, builder.rules)
+        found.problems if has_documents_only else checking.find_problems(found, path, builder.rules, beside)
     )
     if manifest is None:
         return

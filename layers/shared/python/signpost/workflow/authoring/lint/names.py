@@ -1,7 +1,7 @@
 """Compare a manifest with its schema: find unknown names, values that are not allowed, and kinds of executors,
 connections and definitions that do not exist."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -73,9 +73,10 @@ def _resolve_reference(node: ManifestNode, schemas: JsonObject) -> ManifestNode:
     return replace(node, kind=kind, schema=as_object(schemas[kind]))
 
 
-def check_names(manifest: SourceNode, kinds: ExecutorKinds) -> Iterator[Problem]:
-    """Check a manifest for a deployment with these kinds of executors."""
-    executor_checker = ExecutorChecker(manifest, kinds)
+def check_names(manifest: SourceNode, kinds: ExecutorKinds, beside: Container[str]) -> Iterator[Problem]:
+    """Check a manifest for a deployment with these kinds of executors. `beside` has the ids of the workflows that are
+    published with it."""
+    executor_checker = ExecutorChecker(manifest, kinds, beside)
     for node in walk_manifest(manifest):
         yield from _check_unknown_names(node)
         if node.kind == "guard":
@@ -125,6 +126,7 @@ class ExecutorChecker:
 
     manifest: SourceNode
     kinds: ExecutorKinds
+    beside: Container[str]
 
     def check(self, executor: SourceNode) -> Iterator[Problem]:
         kind_node = executor.get("kind")
@@ -140,7 +142,9 @@ class ExecutorChecker:
 
     def check_workflow(self, name: SourceNode | None, consequence: str) -> Iterator[Problem]:
         """Check the name of a workflow to start."""
-        if name and name.text is not None and name.text not in self._members_of("workflows"):
+        if name is None or name.text is None or name.text in self.beside:
+            return
+        if name.text not in self._members_of("workflows"):
             names = list(self._members_of("workflows"))
             message = f"no workflow {name.text!r} is in this manifest{suggestion_for(name.text, names)}"
             yield warning(name.place, f"{message}; {consequence}")

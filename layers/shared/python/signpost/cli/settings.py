@@ -9,7 +9,7 @@ from signpost.calling.runtime_settings import SETTINGS, parse_value, placement_o
 from signpost.cli import stack
 from signpost.cli.failure import CommandFailed
 from signpost.cli.terminal import print_progress
-from signpost.spelling import suggest_name
+from signpost.spelling import build_suggestion
 
 if TYPE_CHECKING:
     from signpost.calling.ports import FunctionStates, PlacedFunctions
@@ -111,8 +111,7 @@ def _placement(functions: "FunctionStates", tenant: str, name: str | None) -> "P
 def _describe_missing_function(functions: "PlacedFunctions", tenant: str, function: str) -> str:
     """Say that nothing reads the setting yet, with the function that was probably meant."""
     hosted = (*functions.functions(tenant), *functions.functions(None))
-    similar = suggest_name(function, [one.function for one in hosted])
-    hint = f" Did you mean {similar}?" if similar else ""
+    hint = build_suggestion(function, [one.function for one in hosted])
     return f"warning: no executor hosts {function} for {tenant}, so the setting has no effect until one does.{hint}"
 
 

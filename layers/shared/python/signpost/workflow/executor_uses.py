@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from signpost.model import as_object
 from signpost.records import dataclass
 from signpost.workflow.definition import Definition, ExecutorSpec, OnEnter, Pointer, Transition
+from signpost.workflow.retry_policy import list_fallbacks
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +34,7 @@ def executors_of(holder: Transition | OnEnter) -> Iterator[tuple[Pointer, Execut
     """Yield the executor of a step and its fallbacks, each with its place in the step."""
     if holder.executor is not None:
         yield ("executor",), holder.executor
-    fallbacks = as_object(holder.reliability.get("fallback")).get("executors")
-    for index, entry in enumerate(fallbacks if isinstance(fallbacks, list) else ()):
-        settings = as_object(entry)
-        kind = settings.get("kind")
-        if isinstance(kind, str):
-            place: Pointer = ("reliability", "fallback", "executors", index)
-            yield place, ExecutorSpec(kind, settings, resolves_nested=holder.resolves_nested)
+    yield from list_fallbacks(holder.reliability, nested=holder.resolves_nested)
 
 
 def function_of(executor: ExecutorSpec) -> str | None:

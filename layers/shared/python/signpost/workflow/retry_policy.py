@@ -80,8 +80,9 @@ def retry_policy_of(executor: ExecutorSpec, reliability: JsonObject) -> RetryPol
     retry = as_object(reliability.get("retry"))
     has_retry = isinstance(reliability.get("retry"), Mapping)
     timeout = _read_seconds(reliability.get("timeoutMs"))
+    fallbacks = (fallback for _, fallback in list_fallbacks(reliability, nested=executor.resolves_nested))
     return RetryPolicy(
-        candidates=(executor, *read_fallbacks(reliability, nested=executor.resolves_nested)),
+        candidates=(executor, *fallbacks),
         timeout=timeout or None,
         attempts=_read_count(retry.get("maxAttempts"), MOST_ATTEMPTS) or 1,
         backoff=str(retry.get("backoff", "none")),
@@ -92,27 +93,25 @@ def retry_policy_of(executor: ExecutorSpec, reliability: JsonObject) -> RetryPol
     )
 
 
-def read_fallbacks(reliability: JsonObject, *, nested: bool) -> Sequence[ExecutorSpec]:
-    """Read the fallbacks of an executor, which resolve their mappings as it does."""
+def list_fallbacks(reliability: JsonObject, *, nested: bool) -> Iterator[tuple[Pointer, ExecutorSpec]]:
+    """Yield the fallbacks of an executor, which resolve their mappings as it does, each with its place in the step."""
     raw = as_object(reliability.get("fallback")).get("executors")
-    executors = [as_object(entry) for entry in (raw if isinstance(raw, list) else [])]
-    return [
-        ExecutorSpec(kind, settings, resolves_nested=nested)
-        for settings in executors
-        if isinstance(kind := settings.get("kind"), str)
-    ]
+    for index, entry in enumerate(raw if isinstance(raw, list) else ()):
+        settings = as_object(entry)
+        kind = settings.get("kind")
+        if isinstance(kind, str):
+            place: Pointer = ("reliability", "fallback", "executors", index)
+            yield place, ExecutorSpec(kind, settings, resolves_nested=nested)
 
 
 def find_human_fallbacks(definition: Definition) -> Iterator[DefinitionFault]:
     """Find the fallbacks of kind `human`. They cannot replace a failed executor: people are asked by a state, and
     answer at a time of their own."""
     for at, reliability in _iterate_reliabilities(definition):
-        raw = as_object(reliability.get("fallback")).get("executors")
-        for index, entry in enumerate(raw if isinstance(raw, list) else []):
-            if as_object(entry).get("kind") == HUMAN_KIND:
-                fallback_at: Pointer = (*at, "reliability", "fallback", "executors", index)
+        for place, fallback in list_fallbacks(reliability, nested=False):
+            if fallback.kind == HUMAN_KIND:
                 message = "a fallback cannot be of the kind human: lead to a state whose transition asks for approval"
-                yield DefinitionFault(fallback_at, message)
+                yield DefinitionFault((*at, *place), message)
 
 
 def _iterate_reliabilities(definition: Definition) -> Iterator[tuple[Pointer, JsonObject]]:

@@ -1,7 +1,7 @@
 """The catalogue's part of a publication: the next snapshot, its plan, and the events of changed workflows."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -20,6 +20,7 @@ from signpost.catalogue.publishing.request import PublishProblem, PublishRequest
 from signpost.catalogue.publishing.schedules import (
     build_next_schedules,
     compare_sent_schedules,
+    describe_missing_workflow,
     find_schedule_problems,
     switch_schedule,
 )
@@ -30,10 +31,10 @@ from signpost.content.model import CatalogueChange, Change, Overtaken, WorkflowC
 from signpost.errors import Unavailable
 from signpost.model import PROXY_WORKFLOW, CatalogueItem, JsonObject, Principal
 from signpost.records import dataclass
-from signpost.spelling import suggest_name
+from signpost.spelling import build_suggestion
 
 if TYPE_CHECKING:
-    from signpost.catalogue.publishing.rule_warnings import RulesBeside
+    from signpost.catalogue.publishing.rule_warnings import RuleContext
     from signpost.content.ports import ContentStore
     from signpost.ports import TextStore
 
@@ -126,7 +127,7 @@ class CataloguePublisher:
         changes = self._snapshot_changes(current, after, tenant)
         return changes if isinstance(changes, PublishProblem) else [*policies.changes, *changes]
 
-    def read_rules_beside(self, request: PublishRequest, known: KnownContent, tenant: str) -> "RulesBeside | None":
+    def read_rule_context(self, request: PublishRequest, known: KnownContent, tenant: str) -> "RuleContext | None":
         """Read the rules as they will be, with the catalogue that they are about. None if the request changes neither
         rules nor capabilities, or if there are no rules."""
         sent = request.catalogue
@@ -136,7 +137,7 @@ class CataloguePublisher:
         rules = self._rules.read_next(sent.policies, current.snapshot.policies, tenant, prune=request.prune)
         if not rules:
             return None
-        from signpost.catalogue.publishing.rule_warnings import RulesBeside  # noqa: PLC0415 - few tenants have rules
+        from signpost.catalogue.publishing.rule_warnings import RuleContext  # noqa: PLC0415 - few tenants have rules
 
         items = _next_items(sent, current, known, prune=request.prune)
         existing = self._read_transitions(current.snapshot.proxy, tenant)
@@ -144,7 +145,7 @@ class CataloguePublisher:
         named: dict[str, JsonObject] = {definition.id: {} for definition in sent.capabilities or ()}
         workflows = [name for item in items if item.kind == "workflow" for name in (item.id, item.title)]
         is_known = {definition.id for definition in sent.workflows or ()} <= set(workflows)
-        return RulesBeside(
+        return RuleContext(
             rules=rules,
             sent=list(sent.policies or ()),
             workflows=workflows if is_known else None,
@@ -215,7 +216,8 @@ class CataloguePublisher:
         schedules, was_off = current.snapshot.schedules, schedule in current.snapshot.schedules_off
         if schedule not in schedules:
             return RegistryRefusal(
-                "not_found", f"There is no schedule {quote_text(schedule)}.{_advice(schedule, schedules)}"
+                "not_found",
+                f"There is no schedule {quote_text(schedule)}.{build_suggestion(schedule, schedules, quote_text)}",
             )
         changes = self._snapshot_changes(
             current, switch_schedule(current.snapshot, schedule, now, enabled=enabled), tenant
@@ -275,11 +277,7 @@ def find_unknown_workflows(
     sent = request.catalogue.workflows
     workflows = {item.id for item in _next_items_of_kind("workflow", sent, current, known, prune=request.prune)}
     return [
-        PublishProblem(
-            "trigger",
-            target,
-            f"There is no workflow {quote_text(target)} after this publication.{_advice(target, workflows)}",
-        )
+        PublishProblem("trigger", target, describe_missing_workflow(target, workflows))
         for target in targets
         if target not in workflows
     ]
@@ -289,12 +287,8 @@ def _no_workflow_message(name: str, current: CurrentCatalogue) -> str:
     others = [item.kind for item in current.snapshot.items if item.id == name]
     if others:
         return f"{quote_text(name)} is a {others[0]}; only workflows can be switched off and on."
-    return f"There is no workflow {quote_text(name)}.{_advice(name, current.items_of_kind('workflow'))}"
-
-
-def _advice(name: str, names: Iterable[str]) -> str:
-    close = suggest_name(name, names)
-    return f" Did you mean {quote_text(close)}?" if close else ""
+    suggestion = build_suggestion(name, current.items_of_kind("workflow"), quote_text)
+    return f"There is no workflow {quote_text(name)}.{suggestion}"
 
 
 def _switch_item(snapshot: CatalogueSnapshot, item: CatalogueItem, *, enabled: bool) -> CatalogueSnapshot:

@@ -154,7 +154,7 @@ class Publisher:
         names = PublishedNames(
             references=known.references,
             documents={*beside.skills, *(document.id for document in request.skills or ())},
-            rules=self._catalogues.read_rules_beside(request, known, tenant),
+            rules=self._catalogues.read_rule_context(request, known, tenant),
         )
         return list(dict.fromkeys(self._references.find_warnings(request, names, tenant)))
 

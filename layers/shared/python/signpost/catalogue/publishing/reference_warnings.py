@@ -18,23 +18,24 @@ from signpost.errors import WarningCode
 from signpost.hazards.model import EntryKind, PublicationWarning
 from signpost.model import Json, as_object
 from signpost.records import dataclass
-from signpost.spelling import suggest_name
+from signpost.workflow.authoring.problems import suggestion_for
 from signpost.workflow.executor_kinds import ExecutorKinds
 
 if TYPE_CHECKING:
-    from signpost.catalogue.publishing.rule_warnings import RulesBeside
+    from signpost.catalogue.publishing.rule_warnings import RuleContext
 
 type KindsOfDeployment = Callable[[], ExecutorKinds]
+"""Returns the kinds of executors of the deployment. They are read at their first use."""
 
 
 @dataclass(frozen=True, slots=True)
 class PublishedNames:
-    """What is published beside the references of a publication, and with it."""
+    """The references of a publication, and the documents and rules with which they are judged."""
 
     references: BodyReferences
     documents: Collection[str]
     """The ids of all documents that readers find after the publication."""
-    rules: "RulesBeside | None" = None
+    rules: "RuleContext | None" = None
     """The rules after the publication; None if it changes neither rules nor capabilities, or if there are none."""
 
 
@@ -118,7 +119,7 @@ class _ReferenceChecker:
     def _find_problem_with_function(self, function: str) -> str | None:
         if function in self._by_id or self._functions_follow:
             return None
-        hint = _suggest(function, self._by_id)
+        hint = suggestion_for(function, sorted(self._by_id))
         return f"no executor hosts the function {function!r}, so calls of it fail until one does{hint}"
 
     def _find_problem_with_kind(self, kind: str) -> str | None:
@@ -140,7 +141,8 @@ class _ReferenceChecker:
         if hosted is None and self._functions_follow:
             return None
         if hosted is None:
-            return f"{link} leads nowhere: no executor hosts the function {function!r}{_suggest(function, self._by_id)}"
+            hint = suggestion_for(function, sorted(self._by_id))
+            return f"{link} leads nowhere: no executor hosts the function {function!r}{hint}"
         return None if hosted.readable else f"{link} leads nowhere: the function {function!r} is not declared readable"
 
 
@@ -152,9 +154,4 @@ def _describe_shadow(function: str) -> str:
 
 
 def _missing_document(link: str, skill_id: str, documents: Collection[str]) -> str:
-    return f"{link} leads nowhere: there is no such document{_suggest(skill_id, documents)}"
-
-
-def _suggest(name: str, names: Collection[str]) -> str:
-    similar = suggest_name(name, sorted(names))
-    return f"; did you mean {similar!r}?" if similar else ""
+    return f"{link} leads nowhere: there is no such document{suggestion_for(skill_id, sorted(documents))}"

@@ -5,17 +5,20 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from signpost.calling.lookup import FunctionList
 from signpost.calling.skill_names import SKILL_TOOL_PREFIX, index_by_skill_name, names_for_rules
 from signpost.hazards.model import PublicationWarning
-from signpost.model import Json, JsonObject, as_object
+from signpost.model import JsonObject, as_object
 from signpost.policy.policy_items import CAPABILITY, CONNECTION, WORKFLOW, PolicyItem, catalogue_item, function_item
 from signpost.policy.rules import ANY_PRINCIPAL, Rule, is_about_item, is_denying
 from signpost.policy.rules_format import DEFAULT_NAME, parse_policies, to_text
 from signpost.records import dataclass
 from signpost.spelling import suggest_name
+from signpost.workflow.definition import ExecutorSpec
+from signpost.workflow.executor_uses import function_of
+from signpost.workflow.retry_policy import list_fallbacks
 
 
 @dataclass(frozen=True, slots=True)
-class RulesBeside:
-    """The rules and the catalogue of a tenant after a publication."""
+class RuleContext:
+    """The rules of a tenant after a publication, and the entries of the catalogue that they can name."""
 
     rules: JsonObject
     sent: Collection[str]
@@ -30,19 +33,19 @@ class RulesBeside:
 
 
 def find_rule_warnings(
-    beside: RulesBeside, hosted: FunctionList, *, functions_follow: bool
+    context: RuleContext, hosted: FunctionList, *, functions_follow: bool
 ) -> Iterator[PublicationWarning]:
     """Find the warnings about rules. With `functions_follow`, a name may be that of a function that comes yet."""
-    rules = parse_policies(to_text(beside.rules)).rules
-    names = _NamesOfItems(beside, hosted, functions_follow=functions_follow)
+    rules = parse_policies(to_text(context.rules)).rules
+    names = _NamesOfItems(context, hosted, functions_follow=functions_follow)
     for rule in rules:
-        if rule.id in beside.sent and rule.id != DEFAULT_NAME:
+        if rule.id in context.sent and rule.id != DEFAULT_NAME:
             for pattern in rule.what:
                 if (problem := names.find_problem(pattern)) is not None:
                     yield PublicationWarning("rule_about_nothing", "policy", rule.id, problem)
     denying = [rule for rule in rules if is_denying(rule, over_mcp=True)]
-    for capability in beside.checked:
-        for function in _functions_in(beside.capabilities.get(capability, {})):
+    for capability in context.checked:
+        for function in _functions_in(context.capabilities.get(capability, {})):
             item = names.item_of_function(function)
             for rule in _find_uncovering(denying, catalogue_item(CAPABILITY, capability), item):
                 yield PublicationWarning("denied_function", CAPABILITY, capability, _describe_gap(rule, function))
@@ -51,20 +54,20 @@ def find_rule_warnings(
 class _NamesOfItems:
     """The names under which rules find functions and entries of the catalogue."""
 
-    def __init__(self, beside: RulesBeside, hosted: FunctionList, *, functions_follow: bool) -> None:
+    def __init__(self, context: RuleContext, hosted: FunctionList, *, functions_follow: bool) -> None:
         self._functions_follow = functions_follow
         self._by_skill_name = index_by_skill_name(hosted)
         self._skill_names = {function.function: name for name, function in self._by_skill_name.items()}
         self._functions = [function.function for function in hosted.functions]
         self._by_prefix: Mapping[str, Collection[str] | None] = {
             SKILL_TOOL_PREFIX: None if functions_follow else list(self._by_skill_name),
-            f"{WORKFLOW}:": beside.workflows,
-            f"{CAPABILITY}:": None if functions_follow else [*beside.capabilities, *self._by_skill_name],
-            f"{CONNECTION}:": beside.connections,
+            f"{WORKFLOW}:": context.workflows,
+            f"{CAPABILITY}:": None if functions_follow else [*context.capabilities, *self._by_skill_name],
+            f"{CONNECTION}:": context.connections,
         }
 
     def find_problem(self, pattern: str) -> str | None:
-        """Say that nothing has the name; None if an item has it, or for a pattern and a form that is not compared."""
+        """Return a message if no item has the name; None if one has, or if the name is a pattern or of another form."""
         if "*" in pattern:
             return None
         if "::" in pattern and "/" not in pattern:
@@ -108,9 +111,9 @@ def _describe_gap(rule: Rule, function: str) -> str:
 
 
 def _functions_in(transition: JsonObject) -> Iterator[str]:
-    fallbacks = as_object(as_object(transition.get("reliability")).get("fallback")).get("executors")
-    executors: list[Json] = [transition.get("executor"), *(fallbacks if isinstance(fallbacks, list) else ())]
-    for executor in map(as_object, executors):
-        function = executor.get("function")
-        if executor.get("kind") == "function" and isinstance(function, str):
+    """Yield the functions that the executor of a transition and its fallbacks call."""
+    settings = as_object(transition.get("executor"))
+    fallbacks = (fallback for _, fallback in list_fallbacks(as_object(transition.get("reliability")), nested=False))
+    for executor in (ExecutorSpec(str(settings.get("kind")), settings), *fallbacks):
+        if (function := function_of(executor)) is not None:
             yield function

@@ -1,6 +1,6 @@
 """The schedules' part of a publication: the next schedules, their problems, and their differences."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from signpost.catalogue.publishing.diff import UNTOUCHED, Difference, compare_members
@@ -10,7 +10,7 @@ from signpost.catalogue.schedules import read_schedule
 from signpost.catalogue.snapshot import CatalogueSnapshot
 from signpost.content.api.errors import quote_text
 from signpost.model import PROXY_WORKFLOW, CatalogueItem, JsonObject, Principal, as_object
-from signpost.spelling import suggest_name
+from signpost.spelling import build_suggestion
 from signpost.workflow.schedules import (
     MOST_SCHEDULES,
     PUBLISHER,
@@ -71,7 +71,8 @@ def _target_problems(
     if schedule.workflow == PROXY_WORKFLOW and capabilities:
         name = as_object(schedule.input).get("capability")
         if not isinstance(name, str) or name not in capabilities:
-            yield f"`input.capability` must be one of the published capabilities.{_advice(str(name), capabilities)}"
+            suggestion = build_suggestion(str(name), capabilities, quote_text)
+            yield f"`input.capability` must be one of the published capabilities.{suggestion}"
     elif (item := workflows.get(schedule.workflow)) is None:
         yield _unknown_workflow(schedule.workflow, workflows, capabilities)
     elif item.input_schema and (problem := find_input_problem(item.input_schema, schedule.input or {})):
@@ -81,12 +82,13 @@ def _target_problems(
 def _unknown_workflow(name: str, workflows: Mapping[str, object], capabilities: Mapping[str, object]) -> str:
     if name in capabilities:
         return f"{quote_text(name)} is a capability: start {PROXY_WORKFLOW} with it as `capability` of the input."
-    return f"There is no workflow {quote_text(name)} after this publication.{_advice(name, workflows)}"
+    return describe_missing_workflow(name, workflows)
 
 
-def _advice(name: str, names: Mapping[str, object]) -> str:
-    close = suggest_name(name, names)
-    return f" Did you mean {quote_text(close)}?" if close else ""
+def describe_missing_workflow(name: str, workflows: Iterable[str]) -> str:
+    """Return the message for a name that no workflow has after a publication."""
+    suggestion = build_suggestion(name, workflows, quote_text)
+    return f"There is no workflow {quote_text(name)} after this publication.{suggestion}"
 
 
 def _rights_problems(schedule: Schedule, publisher: Principal) -> Iterator[str]:

@@ -1,5 +1,6 @@
-"""Parses schedules: which workflow starts by itself, when, with which input and with which rights."""
+"""Parses schedules: the workflow that one starts, its times, its input and its rights."""
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -30,7 +31,7 @@ SINCE, PUBLISHER = "since", "publishedBy"
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """A workflow that starts by itself."""
+    """The start of a workflow at certain times, without a caller."""
 
     id: str
     workflow: str
@@ -43,7 +44,7 @@ class Schedule:
     permissions: Sequence[str] = ()
     """The roles and permissions with which its runs are started."""
     since: float = 0.0
-    """When it was published in this form, or switched on: occasions before are none of it."""
+    """When it was published in this form, or switched on. Earlier occasions do not count."""
 
     @property
     def timing(self) -> "Timing":
@@ -92,7 +93,7 @@ def describe_fault(fault: DefinitionFault) -> str:
 
 
 def find_schedule_faults(schedules: JsonObject) -> Iterator[tuple[str, DefinitionFault]]:
-    """Return the faults of all schedules, each with the id of its schedule. Members without a meaning are faults."""
+    """Return the faults of all schedules, each with the id of its schedule. Unknown members are faults, too."""
     for name, raw in schedules.items():
         parsed = parse_schedule(name, raw)
         yield from ((name, fault) for fault in (() if isinstance(parsed, Schedule) else parsed))
@@ -104,14 +105,14 @@ def find_schedule_faults(schedules: JsonObject) -> Iterator[tuple[str, Definitio
 
 
 def authored_members(raw: Json) -> JsonObject:
-    """Return what the author wrote of a stored schedule, to compare it with a sent one."""
+    """Return the members of a stored schedule that its author wrote, to compare them with a sent schedule."""
     return {name: value for name, value in as_object(raw).items() if name not in (SINCE, PUBLISHER)}
 
 
 def find_input_problem(schema: JsonObject, start_input: JsonObject) -> str | None:
-    """Return what the input schema of a workflow refuses about the input of a schedule, if anything.
+    """Return the problem of a schedule's input by the input schema of its workflow; None if the workflow takes it.
 
-    The invocation or command that asks has a time limit of its own.
+    The validation sets no alarm, since the registry invocation or command that calls this has a time limit.
     """
     from signpost.schema.validation import Validators  # noqa: PLC0415 - only publications need these
     from signpost.workflow.engine.admission import complete_fields  # noqa: PLC0415 - as above
@@ -162,11 +163,12 @@ class _ScheduleReader:
         from signpost.occasions.cron import TimingFault, parse_cron  # noqa: PLC0415 - see Schedule.timing
         from signpost.occasions.timing import parse_rate  # noqa: PLC0415 - as above
 
-        text = self._read_text(name)
-        try:
-            _ = text and {"cron": parse_cron, "rate": parse_rate}[name](text)
-        except TimingFault as fault:
-            self._add_fault((name,), str(fault))
+        text, parse = self._read_text(name), {"cron": parse_cron, "rate": parse_rate}[name]
+        if text is not None:
+            try:
+                parse(text)
+            except TimingFault as fault:
+                self._add_fault((name,), str(fault))
         return text
 
     def _read_zone(self) -> str:
@@ -181,12 +183,10 @@ class _ScheduleReader:
         return zone
 
     def _read_input(self) -> JsonObject | None:
-        from json import dumps  # noqa: PLC0415 - only authors need it
-
         value = self._fields.get("input")
         if value is not None and not isinstance(value, Mapping):
             self._add_fault(("input",), "must be a mapping")
-        elif value is not None and (size := len(dumps(value).encode())) > LARGEST_INPUT:
+        elif value is not None and (size := len(json.dumps(value).encode())) > LARGEST_INPUT:
             self._add_fault(("input",), f"is too large: {size} bytes as JSON, at most {LARGEST_INPUT}")
         return as_object(value) if value is not None else None
 

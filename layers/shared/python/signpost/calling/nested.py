@@ -41,10 +41,11 @@ class NestedCallJudge:
         grant = self._mint.read_grant(nested.token)
         if grant is None:
             return failure("invalid_token", nested.function)
-        code = self._refusal(grant, nested.function)
+        code = self._find_refusal(grant, nested.function)
         return GrantedCall(nested, grant) if code is None else failure(code, nested.function)
 
-    def _refusal(self, grant: CapabilityGrant, function: str) -> str | None:
+    def _find_refusal(self, grant: CapabilityGrant, function: str) -> str | None:
+        """Return the code of the failure with which the call is refused; None if it is allowed."""
         # The lease of a workflow step lasts longer than its call: a function that has been stopped calls nothing.
         if self._clock.now() >= min(grant.deadline, grant.expires_at):
             return "token_expired"

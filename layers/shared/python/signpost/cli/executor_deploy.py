@@ -61,15 +61,15 @@ def _deploy(arguments: argparse.Namespace) -> int:
     url, allowed = parameters.pop("McpUrl"), parameters.pop("ExecutorFunctions")
     executor_folders.check_allowed(name, parameters["NestedCallsFunctionArn"], allowed)
     executor_folders.check_has_app(folder)
-    with _failing_with(NOT_CHECKED):
+    with _add_advice(NOT_CHECKED):
         publication = _check_content(arguments)
-    with _failing_with(NOT_DEPLOYED):
+    with _add_advice(NOT_DEPLOYED):
         _deploy_stack(arguments, name, parameters)
-    with _failing_with(NOT_PLACED):
+    with _add_advice(NOT_PLACED):
         functions = place_executor(arguments.stack, name, arguments.tenant, strict=arguments.strict)
     published: JsonObject = {}
     if publication is not None:
-        with _failing_with(NOT_PUBLISHED.format(folder=folder)):
+        with _add_advice(NOT_PUBLISHED.format(folder=folder)):
             published = {"published": _publish(publication, arguments)}
     placed = {"tenant": arguments.tenant, "functions": sorted(hosted.function for hosted in functions)}
     print(json.dumps({**placed, **published}))
@@ -123,7 +123,7 @@ def _count_changes(planned: Sequence[ChangeLine]) -> "JsonObject":
 
 
 @contextmanager
-def _failing_with(advice: str) -> Generator[None]:
+def _add_advice(advice: str) -> Generator[None]:
     """Add to a failure what is done, what is not, and how to go on."""
     try:
         yield

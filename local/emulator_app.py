@@ -363,8 +363,8 @@ def _make_concurrency_a_number() -> None:
 
 
 def _judge_alarms_by_their_dimensions() -> None:
-    """Let an alarm count the metrics with its dimensions alone. The emulator counts all of its name: an alarm rings for
-    the functions of other stacks."""
+    """Let an alarm count the metrics with its dimensions alone. The emulator counts all metrics of its name, so
+    that an alarm would ring for the functions of other stacks."""
     names = _names_of("services.cloudwatch")
     evaluate = names["_evaluate_alarm"]
 

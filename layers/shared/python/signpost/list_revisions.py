@@ -77,7 +77,8 @@ class ListRevisions:
     own_settings: Mapping[str, SettingValue]
     """The settings that an operator has set for this tenant."""
     deployment_settings: Mapping[str, SettingValue]
-    """The settings of tenants that set nothing themselves: of the deployment's parameters, and set for all tenants."""
+    """The settings of a tenant that sets nothing itself: the parameters of the deployment, overridden by the settings
+    for all tenants."""
 
     @property
     def settings(self) -> Mapping[str, SettingValue]:

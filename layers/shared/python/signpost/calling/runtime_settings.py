@@ -244,7 +244,7 @@ def _problem_with_value(
 
 
 def _hazard_problem(name: str, text: str) -> str | None:
-    """Say what in a text would mislead the models that read it; None if nothing is known to."""
+    """Return a message about the first hazard in a text that models read; None if it has none."""
     # Imported on first use: only changes of these settings need them.
     from signpost.hazards.secrets import find_secrets  # noqa: PLC0415
     from signpost.hazards.texts import find_text_hazards  # noqa: PLC0415 - as above
@@ -254,8 +254,8 @@ def _hazard_problem(name: str, text: str) -> str | None:
         return None
     place = f"line {found[0].line}: " if found[0].line else ""
     return (
-        f"{name} was not set. {place}{found[0].message} [{found[0].code}] Clients hand this text to models: take that "
-        "out, and set the text again."
+        f"{name} was not set. {place}{found[0].message} [{found[0].code}] Clients hand this text to models: remove "
+        "that part, and set the text again."
     )
 
 

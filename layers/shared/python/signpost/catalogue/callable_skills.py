@@ -54,13 +54,14 @@ class CallableSkills:
         self._withheld = DerivedCache[str, FunctionList, frozenset[str]]()
 
     def whole(self, tenant: str) -> SkillSet:
-        """Return the skills of the tenant, whatever policy says."""
+        """Return all skills of the tenant, without regard to policy."""
         functions = self._lists.of(tenant)
         return self._whole_sets.get(tenant, functions, lambda: _build_set(functions))
 
     def allowed(self, principal: Principal) -> SkillSet:
         """Return the skills that policy allows the principal, with the hidden ones that it lists for it."""
-        # In this order: if the lists change in between, what is derived from the older list is not asked for again.
+        # The allowed functions are read first. If the list changes in between, they belong to the older list, and the
+        # next call has those of the newer one, for which the set is built again.
         access, allowed = self._access.of(principal), self._access.allowed_functions(principal)
         whole = self.whole(principal.tenant)
         if access.is_open:

@@ -26,7 +26,7 @@ class CatalogueSnapshot:
     policies: str = ""
     """The digest of the tenant's policy rules; empty if there are none."""
     schedules: JsonObject = field(default_factory=dict[str, Json])
-    """The schedules by id, as their author wrote them, each with its publisher and the time since when it is so."""
+    """The schedules by id, as their author wrote them, each with its publisher and the time of its publication."""
     schedules_off: Sequence[str] = ()
     """The ids of the schedules that an operator has switched off, including those that are not published now."""
 

@@ -153,7 +153,7 @@ class _LoadedApproval:
 
 def _show(arguments: argparse.Namespace) -> int:
     if arguments.url is not None:
-        return _show_own(arguments)
+        return _show_remote(arguments)
     with stack.open_workflows(arguments.stack) as reader:
         loaded, now = _load_approval(reader, arguments.tenant, arguments.request), reader.clock.now()
     if arguments.json:
@@ -166,7 +166,8 @@ def _show(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _show_own(arguments: argparse.Namespace) -> int:
+def _show_remote(arguments: argparse.Namespace) -> int:
+    """Show the request as the server shows it to the person at the terminal."""
     tools, workflow_id, request_id = _find_answer_target(arguments)
     question = decision.parse_approval(tools.call("workflow.get", {"workflowId": workflow_id}), request_id)
     if arguments.json:

@@ -34,7 +34,7 @@ def register(commands: "Commands") -> None:
     parser.add_argument("--json", action="store_true", help="print the problems as JSON")
     parser.add_argument("--schema", action="store_true", help="print the JSON Schema of manifests, for editors")
     parser.add_argument(
-        "--stack", help="also ask a deployed stack: for functions, documents and rules that the manifest names"
+        "--stack", help="also compare the manifest with the functions, documents and rules of a deployed stack"
     )
     parser.add_argument("--url", help="endpoint of AWS, for a laptop cloud (default: AWS_ENDPOINT_URL)")
     checking.add_options(parser)

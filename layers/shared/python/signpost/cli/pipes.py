@@ -21,7 +21,8 @@ def end_quietly(run: Callable[[], int]) -> int:
 
 
 def _discard_further_output() -> None:
-    """Send what is still buffered nowhere: the interpreter writes it when it ends, and would fail again."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
+    """Redirect both outputs to the null device: the interpreter writes their buffers when it ends, and would fail
+    again."""
+    null_device = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
-        os.dup2(nowhere, stream.fileno())
+        os.dup2(null_device, stream.fileno())

@@ -57,7 +57,7 @@ def _list(arguments: argparse.Namespace) -> int:
         for line in terminal.format_table(HEADINGS, [_cells(item) for item in page.items]):
             print(line)
     else:
-        print("There are no such runs." if page.cursor is None else "No such runs up to here.")
+        print("There are no such runs." if page.cursor is None else "There are no such runs in this part of the list.")
     if page.cursor is not None:
         terminal.print_progress(f"The list goes on: repeat the command with --cursor {page.cursor}")
     return 0

@@ -10,15 +10,15 @@ from signpost.records import dataclass
 
 @dataclass(frozen=True, slots=True)
 class NestedRights:
-    """What a function that calls the registry may have it run: functions behind sections and prompts are nested calls
-    of the function, too."""
+    """The rights of a function that calls the registry. Functions behind sections and prompts, which the registry runs
+    for it, are nested calls of this function and have no other rights."""
 
     callees: frozenset[str]
     """The functions that it declares to call."""
     permissions: frozenset[str]
     """The permissions that its own call was granted."""
     depth: int
-    """The number of nested calls above those that the registry makes for it."""
+    """The depth of the nested calls that the registry makes for it."""
     expires_at: float
     step: str | None = None
 

@@ -14,7 +14,7 @@ _LINK = re.compile(rf"{SCHEME}[^\s<>()\[\]{{}}\"'`|*\\\x7f-\U0010ffff]+")
 _END_OF_SENTENCE = ".,;:!?"
 _EMPHASIS = "*_~"
 _PLACEHOLDER = "{<*…[«"
-"""What follows a link that stands for many, such as `iii://notes/{id}`."""
+"""The characters that follow the fixed part of a link that is a pattern, such as `iii://notes/{id}`."""
 
 
 def find_document_links(body: str) -> Iterator[tuple[int, str]]:

@@ -79,7 +79,7 @@ class Handlers:
         return _value_of(self._executors.invoke(request), function)
 
     def _refuse_nested(self, function: str, caller: Caller) -> RegistryRefusal | None:
-        """Refuse what the calling function could not call by itself: reading a document gives it no other rights."""
+        """Refuse a function that the calling function may not call itself: documents give it no more rights."""
         if caller.nested is None:
             return None
         if function not in caller.nested.callees:
@@ -90,7 +90,7 @@ class Handlers:
 
 
 def _limits_of(rights: NestedRights | None) -> dict[str, Any]:
-    """Build the members of a request by which a call for a function is a nested call."""
+    """Build the members of a call request that make it a nested call with these rights."""
     if rights is None:
         return {}
     return {

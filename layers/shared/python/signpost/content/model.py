@@ -166,7 +166,8 @@ class CatalogueChange:
     """The digest of the tenant's rules in the new snapshot, so that reading the rules does not need the catalogue."""
     wakes_schedules: bool = False
     """Whether the new snapshot has other schedules. Then the transaction of the change makes the row due by which the
-    workflow worker looks at the schedules. No text of the change has this: it is done when the change is."""
+    workflow worker looks at the schedules. The stored text of the change leaves this out, because the same
+    transaction has done it."""
 
 
 type Change = SkillChange | PromptChange | SubscriptionChange | WorkflowChange | PolicyChange | CatalogueChange

@@ -1,4 +1,4 @@
-"""What the server says of itself to the clients of a tenant: name, title, version and instructions."""
+"""The name, title, version and instructions with which the server introduces itself to the clients of a tenant."""
 
 from typing import TYPE_CHECKING
 
@@ -50,7 +50,7 @@ class ServerDescriptions:
             return self.load_last(tenant)
 
     def load_last(self, tenant: str) -> ServerDescription:
-        """Describes the server by the settings that were read last, without a read: for answers that say beside their
-        result which server gives it."""
+        """Describes the server by the settings that were read last, without a read. Results have this description
+        in their `_meta`."""
         revisions = self._revisions.last_read(tenant)
         return describe_server({} if revisions is None else revisions.settings)

@@ -12,8 +12,8 @@ from signpost.records import dataclass
 SHORTEST_RATE, LONGEST_RATE = 60, 366 * 86_400
 """Seconds."""
 _HORIZON = 41 * 366
-"""Days within which every expression that occurs at all occurs again, such as a Monday that is the first of February
-around a year 2100."""
+"""Days within which every expression that occurs at all occurs again. The longest pause is that of a 29th of February
+on a certain day of the week around the year 2100: forty years."""
 _RATE = re.compile(r"(?P<count>[1-9]\d{0,8}) (?P<unit>second|minute|hour|day)s?", re.ASCII)
 _SECONDS: Mapping[str, int] = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400}
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from signpost.records import dataclass
 
 FIELDS = ("title", "tags", "aliases", "id", "description", "text")
-"""The fields that a search looks at, in the order of their weights."""
+"""The fields that a search looks at. Rankings list the weights of the fields in this order."""
 COUNTED_TWICE = 3
 """The first fields, in which the fused ranking counts a stem twice."""
 

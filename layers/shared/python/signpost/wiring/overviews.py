@@ -16,13 +16,13 @@ def build_overviews(composition: "GatewayComposition") -> Overviews:
             Topic(
                 "deployment",
                 "Deployment",
-                "What this server is, and how much of what you can use.",
+                "Name, release and endpoints of this server, and the number of items of each kind that you can use.",
                 cache(lambda: _build_deployment_overview(composition)),
             ),
             Topic(
                 "workflows",
                 "Workflows",
-                "Workflows that you can start: input, states, moves.",
+                "Workflows that you can start: input, states, transitions.",
                 cache(lambda: _build_workflow_overview(composition)),
                 "id",
             ),

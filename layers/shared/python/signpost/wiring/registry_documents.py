@@ -1,4 +1,4 @@
-"""Builds what the registry function serves documents and prompts with: for operators, and for nested calls."""
+"""Builds the services of documents and prompts of the registry function: for operators, and for nested calls."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -86,7 +86,7 @@ def build_rights_of_request(principals: "PrincipalCheck") -> "StepRights":
 
 @dataclass(frozen=True, slots=True)
 class StepExecutorParts:
-    """What step executors are built of."""
+    """The collaborators of step executors."""
 
     calling: CallServices
     workflows: Workflows
@@ -140,7 +140,7 @@ def build_workflow_services(
 
 @dataclass(frozen=True, slots=True)
 class OwnStarts:
-    """What starts workflows without a caller."""
+    """The starters of workflows that no caller starts: by schedules and by triggers."""
 
     schedules: "ScheduleStarter"
     events: "TriggerStarter"

@@ -1,4 +1,4 @@
-"""Reduces guards to what they ask about the principal, so that a list can decide them without the values of a run."""
+"""Reduces guards to those on the principal, so that a list can evaluate them without the values of a run."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ NEVER: JsonObject = {"kind": "never"}
 def reduce_guards(guards: Sequence[Guard], values: GuardInput) -> Sequence[JsonObject]:
     """Return guards, as an author would write them, that give each principal the same verdicts for these values.
 
-    What asks about values and evidence, and not about the principal, is replaced by its result."""
+    Guards on values and evidence, and not on the principal, are replaced by their results."""
     return [_reduce(guard, values) for guard in guards]
 
 

@@ -44,8 +44,8 @@ class RunSummary:
     parent: str | None = None
     """The run that waits for this one."""
     readers: Json = None
-    """The `readers` of the definition as far as they ask about the principal, with the result of the others for the
-    values of this version; None if there are none."""
+    """The `readers` of the definition. Those on values are replaced by their results at this version. None if there are
+    no readers."""
     decisions: Sequence[HumanDecision] = ()
     """The transitions that answer the open approval request."""
 

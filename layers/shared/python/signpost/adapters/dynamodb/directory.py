@@ -143,7 +143,8 @@ class DynamoDirectory:
         return revision_in(row), {row["executor"]["S"]: row for row in holders}
 
     def _read_names(self, tenant: str | None, own: frozenset[str], hosted: Sequence[HostedFunction]) -> SkillNames:
-        """Read the names of the executor's skills before and after the placement. Also true at the revision."""
+        """Read the names of the executor's skills before and after the placement. They hold if the scope still has its
+        revision when ids are taken."""
         if tenant is None:
             return NO_NAMES
         scopes = (rows.query(self._client, self._table, keys.placed_functions_of(scope)) for scope in (tenant, None))

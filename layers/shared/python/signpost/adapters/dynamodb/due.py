@@ -1,5 +1,5 @@
-"""The attributes of a row that get an instance continued, or schedules looked at: `wake` for the stream, `due_at` for
-the due index."""
+"""The attributes of a row by which the worker is called to continue an instance, or to look at schedules: `wake` for
+the stream, `due_at` for the due index."""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice

@@ -25,7 +25,8 @@ def build_run_rows(tenant: str, summary: RunSummary) -> Sequence[Attributes]:
 
 
 def build_request_row(tenant: str, approval: OpenApproval, summary: RunSummary | None) -> Attributes:
-    """Build the row of an open approval request, with the summary of its run, by which lists decide who sees it."""
+    """Build the row of an open approval request, with the summary of its run: lists decide by it which principals see
+    the request."""
     run: Attributes = {} if summary is None else {"run": {"S": summary_text(summary)}}
     text = {"S": serialization.open_approval_text(approval)}
     return {**keys.open_request(tenant, approval.request.id), "text": text, **run, **rows.schema_attribute()}

@@ -25,7 +25,7 @@ CHECKS: Mapping[str, str] = {
     "clock": "the clock of this machine",
     "endpoint": "the endpoint, as a client without a credential sees it",
     "release": "the release of the stack and the forms of its rows",
-    "rollback": "what keeps the stack from going back to an earlier release",
+    "rollback": "stored rows that keep the stack from going back to an earlier release",
     "issuer": "the issuer of access tokens and its keys",
     "keys": "the API keys",
     "functions": "the Lambda functions of the stack",

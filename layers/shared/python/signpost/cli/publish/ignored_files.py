@@ -1,4 +1,4 @@
-"""Finds the files of a folder that are not read although their names or contents are close to those that are."""
+"""Finds the files of a folder that are not read although their names or contents resemble those of files that are."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress

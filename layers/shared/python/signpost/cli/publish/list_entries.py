@@ -20,7 +20,7 @@ def find_list_files(folder: Path, name: str) -> Sequence[Path]:
 
 
 def find_unread_fields(manifest: SourceNode) -> Iterator[Problem]:
-    """Find the fields of the entries in the lists of a manifest that are none of their form, with the probable ones."""
+    """Find the fields of prompts, triggers and webhooks in a manifest that nothing reads."""
     for name in LISTS:
         if (entries := manifest.get(name)) is not None:
             yield from find_in_list(name, entries)
@@ -36,7 +36,8 @@ def find_in_list(name: str, entries: SourceNode) -> Iterator[Problem]:
 
 
 def find_in_folder(folder: Path) -> Iterator[Problem]:
-    """Find such fields in the files of a folder. A file that cannot be read is reported when it is published."""
+    """Find the fields that nothing reads in the lists of a folder. A file that cannot be read is reported when it is
+    published."""
     for name in LISTS:
         for path in find_list_files(folder, name):
             try:

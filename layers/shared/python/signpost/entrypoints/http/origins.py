@@ -29,7 +29,8 @@ class Origins:
 
 
 class OriginCheck:
-    """The check of one request. Its answer is readable for a page whose origin is known to be allowed by then."""
+    """Checks the origin of one request, and remembers the result: the headers of the answer follow from it without
+    another read."""
 
     def __init__(self, request: HttpRequest, allowed: frozenset[str], more: ReadOrigins) -> None:
         self._method = request.method

@@ -1,5 +1,5 @@
-"""The tools of /mcp that find things: what the caller can start, listed, and everything that it can use, searched and
-described."""
+"""The tools of /mcp that find items. `gateway.home` lists those that the caller can start; `gateway.search` and
+`gateway.describe` cover everything that the caller can use."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING

@@ -1,5 +1,5 @@
-"""The items that clients find: what they can start, and the documents, prompts and resources. Each has the value that
-it stands for, from which answers take what an item has no member for."""
+"""The items that clients find: workflows, capabilities, connections, documents, prompts and resources. Each keeps the
+value that it stands for; answers take from it the members that a catalogue item does not have."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
@@ -117,7 +117,7 @@ def examples_of(skill: CallableSkill) -> Sequence[str]:
 
 
 def _searched_texts(skill: CallableSkill) -> Iterator[str]:
-    """Yield what describes the inside of a skill, as the states do for a workflow: id, examples and arguments."""
+    """Yield the texts of a skill that a search covers beside its item: function id, examples and arguments."""
     yield skill.hosted.function
     yield from examples_of(skill)
     for name, declared in as_object((skill.hosted.input_schema or {}).get("properties")).items():

@@ -94,7 +94,7 @@ def prompt_schema(prompt: Prompt) -> JsonObject:
 
 
 def list_links() -> Sequence[JsonObject]:
-    """Return the links to the lists of what `gateway.home` does not list."""
+    """Return the links to the lists of the kinds that `gateway.home` does not list."""
     return [link(rel, SEARCH, query="", kind=kind) for rel, kind in LISTED_KINDS.items()]
 
 

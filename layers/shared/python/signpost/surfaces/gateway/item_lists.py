@@ -46,7 +46,7 @@ class ItemLists:
         return self._startable.get(self._key(principal), (catalogue, skills), lambda: StartableItems(catalogue, skills))
 
     def everything(self, call: Call) -> FoundItems:
-        """List the items of all kinds. Resources that functions would have to be called for are not among them."""
+        """List the items of all kinds, without instances of templates: only a call of a function could list those."""
         principal, startable = call.principal, self.startable(call.principal)
         components = self._components.index(call)
         content = self._content.skills(principal.tenant), self._content.prompts(principal.tenant)

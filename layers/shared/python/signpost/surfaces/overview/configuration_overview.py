@@ -1,6 +1,6 @@
 """The settings that apply to a tenant, and the limits of the gateway.
 
-What is shown is a list: a setting that is not named here is not shown, so that none is shown by mistake.
+Only the settings that are listed here are shown, so that none is shown by mistake.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,5 @@
-"""What the deployment is: name, release, protocol revisions, endpoints, and how much of what the caller can use."""
+"""The deployment: its name, release, protocol revisions and endpoints, and the number of items of each kind that the
+caller can use."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -20,7 +21,7 @@ SURFACES: Mapping[str, str] = {
     "/mcp/flat": "Every skill and every workflow as a tool.",
     "/mcp/functions": "Every function as a tool.",
 }
-"""What the endpoints have as tools, by path."""
+"""The tools of each endpoint, by path."""
 
 
 class DeploymentOverview:
@@ -62,7 +63,7 @@ class DeploymentOverview:
         return ()
 
     def _count(self, call: Call) -> Json:
-        """Count what lists show to the caller."""
+        """Count the items that lists show to the caller, by kind."""
         items, caller = self._catalogue.load(call.principal).items, caller_of(call)
         return {
             "documents": len(addressable_skills(self._skills.list_readable(caller))),

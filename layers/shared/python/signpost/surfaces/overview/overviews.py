@@ -21,7 +21,7 @@ TOPIC = "topic"
 
 
 class Overview(Protocol):
-    """What the resources of one topic show. A value that the caller may not see is None, as one that does not exist."""
+    """Reads the resources of one topic. A value that the caller may not see is None, like one that does not exist."""
 
     def read_all(self, call: Call) -> JsonObject | None: ...
 
@@ -38,7 +38,7 @@ class Topic:
     title: str
     says: str
     load: Callable[[], Overview]
-    """Returns what the topic shows, always the same object. Lists of templates do not call it."""
+    """Returns the overview of the topic, always the same object. Lists of templates do not call it."""
     variable: str = ""
     """The variable of the template for one entry; empty if there is none."""
 
@@ -102,7 +102,7 @@ class Overviews:
             self._whole.text,
             "overview",
             title="Overview of this server",
-            description=f"What you can use here and what applies to you, by topic: {names}.",
+            description=f"The overview of a topic: {names}.",
             mime_type=JSON,
         )
         for topic in self._topics:
@@ -143,7 +143,7 @@ class Overviews:
         }
 
     def _names_of(self, pattern: str, argument: str, call: Call) -> tuple[UriTemplate, Sequence[str]] | None:
-        """Return the template of this pattern and the values of its variable; None if there is no such one."""
+        """Return the template of this pattern and the values of its variable; None if there is no such template."""
         if (pattern, argument) == (self._whole.text, TOPIC):
             return self._whole, [topic.name for topic in self._topics]
         for topic in self._topics:

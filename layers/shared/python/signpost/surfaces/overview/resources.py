@@ -17,8 +17,8 @@ class OverviewResources:
         self._load = load
 
     def resources(self, call: "Call") -> "Sequence[Resource]":
-        """Lists nothing: `resources/list` has documents and what toolkits declare. Clients find overviews by their
-        templates."""
+        """Lists nothing: `resources/list` has the documents and the resources of toolkits. Clients find overviews by
+        their templates."""
         del call
         return ()
 

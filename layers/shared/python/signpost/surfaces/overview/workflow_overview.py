@@ -23,7 +23,7 @@ SHOWN_OF_TRANSITION = (
     "transition", "fromStates", "title", "description", "target", "branches", "actor", "decision", "guards",
     "inputSchema",
 )  # fmt: skip
-"""What an overview repeats of the explanation of a transition: nothing of its executor."""
+"""The members that an overview repeats of the explanation of a transition, none of them about its executor."""
 
 
 class WorkflowOverview:

@@ -110,9 +110,10 @@ class RunFinder:
         return FoundRun(1.0, entry.summary, entry.approval.request) if is_found else None
 
     def _may_find(self, summary: RunSummary, principal: Principal) -> bool:
-        """Return whether policy lets the principal find the run. Rules say who may start a workflow; its starter finds
-        the run also after they have changed, and a person who may answer its request need not be one who may start
-        it."""
+        """Return whether policy lets the principal find the run.
+
+        Rules restrict starts. So the starter finds the run even if a later rule denies the workflow, and a person who
+        may answer its request needs no right to start it."""
         is_concerned = is_starter(summary, principal) or may_decide(summary, principal)
         return is_concerned or self._definitions.may_find(principal, summary)
 

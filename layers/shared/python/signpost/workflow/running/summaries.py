@@ -67,7 +67,7 @@ def _title_of(definition: Definition, capability: str) -> str:
 
 
 def _find_waiting(definition: Definition, instance: Instance, now: float) -> WaitingFor | None:
-    """Return what has to happen next, by the words of the answers of `workflow.get`; None after the end."""
+    """Return what the run waits for, in the words of `workflow.get`; None after the end."""
     if is_over(definition, instance):
         return None
     claim, request = instance.claim, instance.open_request
@@ -79,7 +79,7 @@ def _find_waiting(definition: Definition, instance: Instance, now: float) -> Wai
 
 
 def _reduce_readers(definition: Definition, instance: Instance) -> Json:
-    """Return the readers for lists. If they stay too long, no list shows the run."""
+    """Return the readers for lists. If they are too long even so, no list shows the run."""
     if not definition.readers:
         return None
     reduced = reduce_guards(definition.readers, instance.guard_input(_ANY_PRINCIPAL, {}))
@@ -110,8 +110,8 @@ def may_see(summary: RunSummary, principal: Principal) -> bool:
 
 
 def may_decide(summary: RunSummary, principal: Principal) -> bool:
-    """Return whether the principal is a person whom a transition may admit that answers the open request. A guard on
-    values is left to the transition itself."""
+    """Return whether the principal is a person that may answer the open request by a transition, as far as the guards
+    on the principal decide. Guards on values are evaluated when the transition is submitted."""
     return principal.human and any(_passes_all(decision.guards, principal) for decision in summary.decisions)
 
 

@@ -1,4 +1,5 @@
-"""Examines what keeps a stack from going back to an earlier release. No table is scanned: the due index names runs."""
+"""Examines the rows that keep a stack from going back to an earlier release. Runs are found by the due index, so no
+table is scanned."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -103,4 +104,4 @@ def _list_identity_rules(adapters: "OperatorAdapters", tenant: str) -> Iterator[
     digest = adapters.catalogue.policies_digest(tenant)
     if digest is not None:
         rules = read_policies(adapters.definitions, tenant, digest).rules
-        yield from (rule.id for rule in rules if any(who.startswith("identity:") for who in rule.who))
+        yield from (rule.id for rule in rules if any(name.startswith("identity:") for name in rule.who))

@@ -1,6 +1,7 @@
-"""What keeps a stack from going back to an earlier release: rows that it cannot read, or reads in another sense.
+"""Judges the rows that keep a stack from going back to an earlier release: it cannot read them, or reads them in
+another sense.
 
-What it does not understand of definitions, triggers and schedules is in `rollback_content.py`."""
+`rollback_content.py` judges definitions, triggers and schedules."""
 
 from collections.abc import Iterator, Sequence
 
@@ -60,7 +61,7 @@ class RollbackFacts:
 
 
 def judge_rollback(facts: RollbackFacts, stack: str) -> Sequence[Finding]:
-    """Return what keeps the stack from going back, first that at which an earlier release fails."""
+    """Return the findings. Those of rows at which an earlier release fails come first."""
     found = [*map(_find_owned_step, facts.steps)]
     if facts.has_unread_runs:
         found.append(_find_unread_runs())

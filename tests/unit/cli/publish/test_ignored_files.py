@@ -1,6 +1,7 @@
 """Files and fields that nothing reads: `signpost check` and `signpost publish` name them, and a strict one refuses."""
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -9,7 +10,9 @@ import pytest
 from signpost.cli import main
 from signpost.cli.failure import CommandFailed
 from signpost.cli.publish.checking import CheckRules
+from signpost.cli.publish.collection import LISTS
 from signpost.cli.publish.files import read_publication
+from signpost.cli.publish.list_entries import ENTRY_FIELDS
 from signpost.model import JsonObject
 
 MANIFEST = "version: 1\nproxy: {expose: [{name: ping, executor: {kind: noop}}]}\n"
@@ -135,3 +138,8 @@ def test_an_entry_as_the_registry_lists_it_can_be_published_again(tmp_path: Path
     }
     write(tmp_path, {"triggers.json": json.dumps([trigger])})
     assert read_publication(tmp_path, CheckRules()).warnings == ()
+
+
+def test_the_form_of_a_list_that_errors_show_names_its_fields() -> None:
+    for name, form in LISTS.items():
+        assert set(re.findall(r"\w+", form)) - {"or"} == {*ENTRY_FIELDS[name]} - {"registered_at"}

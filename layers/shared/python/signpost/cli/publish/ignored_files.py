@@ -38,15 +38,15 @@ def _find_in_folder(folder: Path) -> Iterator[Problem]:
 
 
 def _check_folder_name(path: Path) -> Iterator[Problem]:
-    if path.name != SKILLS and _similar(path.name, [SKILLS]) and any(path.rglob(f"*{SUFFIX}")):
-        yield _ignored(path, f"this folder is not read; did you mean {SKILLS!r}?")
+    if path.name != SKILLS and _find_similar(path.name, [SKILLS]) and any(path.rglob(f"*{SUFFIX}")):
+        yield _warn_about(path, f"this folder is not read; did you mean {SKILLS!r}?")
 
 
 def _check_file(path: Path) -> Iterator[Problem]:
     if path.suffix in SUFFIXES and path.stem in LISTS:
         return
-    if (name := _similar(path.stem, LISTS)) is not None:
-        yield _ignored(path, f"this file is not read; did you mean {f'{name}{path.suffix.lower()}'!r}?")
+    if (name := _find_similar(path.stem, LISTS)) is not None:
+        yield _warn_about(path, f"this file is not read; did you mean {f'{name}{path.suffix.lower()}'!r}?")
     elif path.suffix in SUFFIXES:
         yield from _check_fields(path)
 
@@ -60,20 +60,22 @@ def _check_fields(path: Path) -> Iterator[Problem]:
     if any(name in MANIFEST_FIELDS for name in source.members):
         return
     for name in source.members:
-        if (field := _similar(name, MANIFEST_FIELDS)) is not None:
+        if (field := _find_similar(name, MANIFEST_FIELDS)) is not None:
             message = f"this file is not read: {name!r} is no field of a manifest; did you mean {field!r}?"
             yield warning(source.place_of_name(name), message, "unread_setting")
 
 
 def _describe_unread(path: Path) -> Problem:
     if path.suffix.lower() == SUFFIX and path.suffix != SUFFIX:
-        return _ignored(path, f"this file is not read; did you mean {path.with_suffix(SUFFIX).name!r}?")
-    return _ignored(path, f"this file is not read: documents end in {SUFFIX}, and other files belong to a {SKILL_FILE}")
+        return _warn_about(path, f"this file is not read; did you mean {path.with_suffix(SUFFIX).name!r}?")
+    return _warn_about(
+        path, f"this file is not read: documents end in {SUFFIX}, and other files belong to a {SKILL_FILE}"
+    )
 
 
-def _ignored(path: Path, message: str) -> Problem:
+def _warn_about(path: Path, message: str) -> Problem:
     return warning(SourcePlace(str(path), 1, 1), message, "unread_setting")
 
 
-def _similar(name: str, names: Iterable[str]) -> str | None:
+def _find_similar(name: str, names: Iterable[str]) -> str | None:
     return suggest_name(name.lower(), names, ALMOST_EQUAL)

@@ -1,17 +1,24 @@
 """Finds the fields of prompts, triggers and webhooks that nothing reads, in their files and in manifests."""
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from signpost.adapters.source_files import SUFFIXES, UnreadableFile, read_source
-from signpost.cli.publish.collection import LISTS, PROMPTS
+from signpost.cli.publish.collection import LISTS, PROMPTS, TRIGGERS, WEBHOOKS
 from signpost.workflow.authoring.problems import Problem, suggestion_for, warning
 from signpost.workflow.authoring.source_tree import SourceNode
 
+_WRITTEN_BY_REGISTRY = "registered_at"
+"""The field that the registry adds when it lists the entries."""
+ENTRY_FIELDS: Mapping[str, Sequence[str]] = {
+    PROMPTS: ("name", "description", "function_id", "arguments", _WRITTEN_BY_REGISTRY),
+    TRIGGERS: (
+        "trigger_type", "function_id", "workflow", "config", "metadata", "timeout_ms", _WRITTEN_BY_REGISTRY,
+    ),
+    WEBHOOKS: ("trigger_type", "url", _WRITTEN_BY_REGISTRY),
+}  # fmt: skip
+"""The fields of the entries of each list that the registry reads or writes."""
 _ARGUMENT_FIELDS = ("name", "description", "required")
-_WRITTEN_BY_REGISTRY = ("registered_at",)
-"""Fields that the registry adds when it lists the entries."""
 
 
 def find_list_files(folder: Path, name: str) -> Sequence[Path]:
@@ -27,9 +34,9 @@ def find_unread_fields(manifest: SourceNode) -> Iterator[Problem]:
 
 
 def find_in_list(name: str, entries: SourceNode) -> Iterator[Problem]:
-    known = [field for field in re.findall(r"\w+", LISTS[name]) if field != "or"]
+    """Find the fields that nothing reads in the entries of one list."""
     for entry in entries.entries:
-        yield from _find_in_entry(entry, [*known, *_WRITTEN_BY_REGISTRY])
+        yield from _find_in_entry(entry, ENTRY_FIELDS[name])
         arguments = entry.get("arguments") if name == PROMPTS else None
         for argument in arguments.entries if arguments else ():
             yield from _find_in_entry(argument, _ARGUMENT_FIELDS)

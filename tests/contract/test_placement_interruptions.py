@@ -303,7 +303,7 @@ def test_an_interrupted_placement_tells_of_every_skill_once_it_is_completed(
 @pytest.mark.invariant(131)
 @pytest.mark.usefixtures("short_transactions")
 @pytest.mark.parametrize("moment", MOMENTS)
-def test_the_events_of_concurrent_placements_lead_from_what_was_to_what_is(
+def test_the_events_of_concurrent_placements_lead_from_the_former_skills_to_the_latest(
     own_client: "DynamoDBClient", tenant: str, moment: int
 ) -> None:
     table, others, interference = functions_with_interference(own_client)

@@ -1,4 +1,4 @@
-"""What every store promises of the lists of runs and of open approval requests."""
+"""The lists of runs and of open approval requests, as each store has to keep them."""
 
 import uuid
 from collections import Counter

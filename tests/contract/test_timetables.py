@@ -1,4 +1,4 @@
-"""What every store promises of timetables: a publication makes them due with its own write, and none is overwritten."""
+"""Timetables, as each store has to keep them: a publication makes one due in its own write and overwrites no result."""
 
 import time
 import uuid

@@ -1,4 +1,4 @@
-"""Lists of runs and of approval requests at a deployed stack: what a page costs, and who finds what."""
+"""Lists of runs and of approval requests at a deployed stack: the cost of a page, and the principals that see it."""
 
 import os
 import subprocess

@@ -126,7 +126,7 @@ def finish_runs(released: ReleasedStack, runs: Mapping[str, str]) -> None:
 
 
 @pytest.mark.invariant(114)
-def test_what_keeps_a_stack_from_going_back_is_named_and_nothing_of_it_is_lost(
+def test_rows_that_keep_a_stack_from_going_back_are_named_and_not_lost(
     released: ReleasedStack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     released.deploy_this()

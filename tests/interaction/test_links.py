@@ -238,7 +238,7 @@ class Walk:
                 self._tally.violations.append(f"not linked, but accepted: {self._told(attempt, stand)}")
 
     def _judge_cancellation(self, attempt: Attempt, stand: Any, code: str | None) -> None:
-        """Cancelling is linked if and only if it is accepted, whatever guards and actors the author has chosen."""
+        """Cancelling is linked if and only if it is accepted, for all guards and actors that the author has chosen."""
         is_possible = attempt.caller in self._cancellers and not stand.get("terminal")
         if attempt.moved != is_possible:
             self._tally.violations.append(f"cancelled or not against the rule ({code}): {self._told(attempt, stand)}")

@@ -1,4 +1,4 @@
-"""Values of mappings inside of lists and objects: what functions and child workflows get, through the whole gateway."""
+"""Values of mappings inside of lists and objects, as functions and child workflows get them through the gateway."""
 
 from collections.abc import Mapping
 from typing import Any

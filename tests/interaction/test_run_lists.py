@@ -343,7 +343,7 @@ def test_a_run_of_a_capability_has_the_title_of_the_capability() -> None:
 
 @pytest.mark.invariant(138)
 @pytest.mark.parametrize("start", [{"definitionId": "break_in"}, {"input": {"capability": "vault.read"}}])
-def test_runs_of_what_policy_denies_are_listed_for_their_starter_only(start: Mapping[str, Any]) -> None:
+def test_runs_of_denied_items_are_listed_for_their_starter_only(start: Mapping[str, Any]) -> None:
     world = GuestGateway(with_vault=True)
     world.log_in_as("owner", "staff")
     run = world.call("workflow.start", **start)["result"]["structuredContent"]["workflowId"]

@@ -101,7 +101,7 @@ class ReleasedStack:
         )
 
     def find_obstacles(self, monkeypatch: pytest.MonkeyPatch) -> Sequence[Finding]:
-        """Find what keeps the stack from going back, as an operator does."""
+        """Find the rows that keep the stack from going back, as an operator does."""
         for name, value in self.laptop.emulator.environment().items():
             monkeypatch.setenv(name, value)
         with open_adapters(self.name) as adapters:
@@ -119,7 +119,7 @@ class ReleasedStack:
         functions.update_function_configuration(FunctionName=EXECUTOR, Environment={"Variables": changed})
 
     def send(self, key: str, tool: str = "gateway.home", **arguments: Any) -> GatewayAnswer:
-        """Call a tool and return the answer, whatever it is."""
+        """Call a tool and return the answer, also if it is an error."""
         return self.stack.request(key, "tools/call", {"name": tool, "arguments": arguments})
 
     def list_tools(self, key: str) -> set[str]:

@@ -1,4 +1,4 @@
-"""`signpost executors deploy`: the order of its steps, and its words when one of them fails."""
+"""`signpost executors deploy`: the order of its steps, and its messages if one of them fails."""
 
 import json
 from collections.abc import Callable, Generator, Sequence

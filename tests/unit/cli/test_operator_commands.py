@@ -101,7 +101,7 @@ def test_a_setting_may_be_a_text(table: FunctionTable, signpost: Signpost) -> No
     assert MemoryRuntimeSettings(table).of_tenant("default") == {None: {"hidden_prefixes": "private::, 7"}}
 
 
-def test_a_setting_of_all_tenants_is_none_of_a_tenant(table: FunctionTable, signpost: Signpost) -> None:
+def test_a_setting_of_all_tenants_is_not_set_for_a_tenant(table: FunctionTable, signpost: Signpost) -> None:
     (title,) = signpost("settings", "set", "server_title", "Acme tools", "--all-tenants")
     assert title == {"function": None, "setting": "server_title", "value": "Acme tools"}
     assert MemoryRuntimeSettings(table).of_tenant(None) == {None: {"server_title": "Acme tools"}}

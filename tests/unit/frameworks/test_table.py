@@ -15,7 +15,7 @@ DRIVES = [
 ]
 
 
-def test_the_page_keeps_what_a_drive_was() -> None:
+def test_the_page_keeps_the_result_of_a_drive() -> None:
     page = f"# Clients\n{TABLE.begin}\nold\n{TABLE.end}\n| a | row |\n"
     written = replace_table(page, DRIVES, "2026-11-20")
     assert "On 2026-11-20 1 of 2 drives came to the end of the workflow." in written

@@ -1,4 +1,4 @@
-"""Summaries of runs: what lists show of a run, and to which principals."""
+"""Summaries of runs: the data that lists show, and the principals to which they show them."""
 
 import json
 from collections.abc import Sequence
@@ -101,7 +101,9 @@ GUARDS = st.recursive(st.sampled_from(LEAVES), nest, max_leaves=6)
 @pytest.mark.invariant(138)
 @pytest.mark.no_cover
 @given(st.lists(GUARDS, max_size=3), st.sets(st.sampled_from(["clerk", "sign"])))
-def test_a_list_shows_a_run_exactly_to_those_who_may_read_it(readers: list[JsonObject], names: set[str]) -> None:
+def test_a_list_shows_a_run_exactly_to_the_principals_that_may_read_it(
+    readers: list[JsonObject], names: set[str]
+) -> None:
     reader = principal("bob", *names)
     assert may_see(summarise(INSTANCE, *readers), reader) == may_read(define(*readers), INSTANCE, reader)
 
@@ -114,7 +116,7 @@ def test_readers_that_are_too_long_hide_a_run_from_every_list() -> None:
 
 
 @pytest.mark.invariant(138)
-def test_a_long_call_is_listed_for_its_caller_and_for_those_who_may_resolve_it() -> None:
+def test_a_long_call_is_listed_for_its_caller_and_for_principals_that_may_resolve_it() -> None:
     call = build_function_run(FunctionRun("yard::build", idempotent=False))
     instance = replace(
         INSTANCE, definition_id="proxy_default", digest=call.digest, state="ready", input=input_of("yard::build", {})
@@ -159,7 +161,7 @@ def test_a_summary_says_what_a_run_waits_for(changes: Any, waiting: str | None) 
     assert waiting is None or RunFilter(waiting=summary.waiting).score(summary)
 
 
-def test_what_runs_wait_for_is_listed_once() -> None:
+def test_the_values_of_waiting_are_listed_once() -> None:
     assert get_args(WaitingFor.__value__) == WAITING_FOR
 
 

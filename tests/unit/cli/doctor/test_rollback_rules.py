@@ -1,4 +1,4 @@
-"""What keeps a stack from going back to an earlier release, as the operator is told."""
+"""The findings about rows that keep a stack from going back to an earlier release."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -69,7 +69,7 @@ def test_rules_that_an_earlier_release_cannot_read_and_settings_that_it_ignores_
     assert list_codes(rows) == ["identity_rule", "arguments_accepted"]
 
 
-def test_what_an_earlier_release_fails_at_comes_first() -> None:
+def test_findings_at_which_an_earlier_release_fails_come_first() -> None:
     rows = TenantRows("acme", owned_keys=[KEY], identity_rules=["no-shell"])
     assert list_codes(rows) == ["identity_rule", "owned_key"]
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from local.emulator_app import RECORD, NamedKeys
+from local.emulator_app import RECORD
+from local.emulator_policies import NamedKeys
 from local.stack import PROJECT
 
 ARN = "arn:aws:dynamodb:us-east-1:000000000000:table"

@@ -16,7 +16,7 @@ from local.home import Home, ReadyNotice
 from local.ports import Ports
 from local.processes import command_of
 from local.progress import Progress
-from local.stack import SAM, tool_environment
+from local.sam import SAM, tool_environment
 
 _POLL_SECONDS = 0.1
 _SECONDS_TO_STOP = 75.0

@@ -2,12 +2,9 @@
 
 import contextlib
 import fcntl
-import os
 import platform
-import re
-import subprocess
 import time
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -18,8 +15,8 @@ from botocore.exceptions import ClientError
 
 from local.emulator import PROJECT, REGION, Emulator
 from local.errors import CloudError
-from local.processes import stop_group, tail
-from local.progress import Progress, Step
+from local.progress import Progress
+from local.sam import format_override, run_sam, tool_environment
 from local.sources import digest_of_files, digest_of_pairs
 
 if TYPE_CHECKING:
@@ -30,7 +27,6 @@ type Variant = Literal["product", "test"]
 
 BUILD_DIRECTORIES: Mapping[Variant, str] = {"product": ".aws-sam/build", "test": ".aws-sam/test"}
 
-SAM = PROJECT / ".tools/sam/bin/sam"
 _SOURCES = (
     "template.yaml",
     "samconfig.toml",
@@ -46,9 +42,7 @@ _SAM_STACK = "aws-sam-cli-managed-default"
 _DEPLOYED = ("CREATE_COMPLETE", "UPDATE_COMPLETE")
 _SECONDS_TO_SETTLE = 20.0
 _SECONDS_TO_CREATE = 600.0
-_SECONDS_TO_END_SAM = 10.0
 _POLL_SECONDS = 0.2
-_LINES_ON_FAILURE = 25
 _POLLS = {"SAM_CLI_POLL_DELAY": "0.2"}
 """SAM's poll interval: the emulator changes a stack in a second, and sam polls every five seconds by default."""
 
@@ -89,7 +83,7 @@ def build(variant: Variant, *, log: Path, progress: Progress, project: Path = PR
         stamp = directory / ".source-digest"
         if not stamp.exists() or stamp.read_text() != digest:
             with progress.step(f"building the functions ({machine_architecture()})") as step:
-                _run_sam(_build_arguments(variant), _build_environment(variant), log, step, folder=project)
+                run_sam(_build_arguments(variant), _build_environment(variant), log, step, folder=project)
             stamp.write_text(digest)
     return Build(directory, digest)
 
@@ -110,7 +104,7 @@ def deploy(
             _clear_failed_creation(emulator, stack_name)
             try:
                 arguments = _deploy_arguments(stack_name, build, parameters, digest)
-                _run_sam(arguments, {**tool_environment(), **emulator.environment(), **_POLLS}, log, step)
+                run_sam(arguments, {**tool_environment(), **emulator.environment(), **_POLLS}, log, step)
             finally:
                 # When sam is interrupted, the emulator continues the change, and it must not save a half-changed stack.
                 _wait_until_settled(emulator, stack_name)
@@ -180,14 +174,6 @@ def source_digest(variant: Variant, project: Path = PROJECT) -> str:
     return digest_of_pairs({"sources": sources, "architecture": machine_architecture(), "variant": variant})
 
 
-def tool_environment() -> dict[str, str]:
-    """Return this process's environment with the project's tools on PATH, and without settings of an AWS account."""
-    inherited = {key: value for key, value in os.environ.items() if not key.startswith("AWS_")}
-    inherited.pop("SIGNPOST_STAGE", None)
-    path = f"{PROJECT / '.venv/bin'}:{SAM.parent}:{inherited.get('PATH', os.defpath)}"
-    return {**inherited, "PATH": path, "SAM_CLI_TELEMETRY": "0", "AWS_DEFAULT_REGION": REGION}
-
-
 def client_settings(emulator: Emulator) -> tuple[boto3.Session, Config]:
     """Return a session and timeouts for clients of one emulator. The process's environment does not change them."""
     environment = emulator.environment()
@@ -207,18 +193,6 @@ def _build_lock(project: Path) -> Generator[None]:
     with lock.open("w") as lock_file:
         fcntl.flock(lock_file, fcntl.LOCK_EX)
         yield
-
-
-_PLAIN_VALUE = re.compile(r"[^\s\"]+")
-
-
-def format_override(name: str, value: str) -> str:
-    """Return a word of sam's --parameter-overrides. Without quotation marks sam drops an empty value, and cuts others
-    at their first space."""
-    if _PLAIN_VALUE.fullmatch(value):
-        return f"{name}={value}"
-    quoted = value.replace('"', r"\"")
-    return f'{name}="{quoted}"'
 
 
 def _build_arguments(variant: Variant) -> list[str]:
@@ -249,38 +223,6 @@ def _deploy_arguments(name: str, build: Build, parameters: Mapping[str, str], di
         *("--resolve-s3", "--no-confirm-changeset", "--no-fail-on-empty-changeset", "--no-progressbar"),
         *("--parameter-overrides", *(format_override(name, value) for name, value in parameters.items())),
     ]
-
-
-def _run_sam(
-    arguments: Sequence[str], environment: Mapping[str, str], log: Path, step: Step, *, folder: Path = PROJECT
-) -> None:
-    if not SAM.exists():
-        raise CloudError("The SAM CLI is not installed. Install it: local/setup.sh sam")
-    log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("wb") as out:
-        child = subprocess.Popen(
-            [SAM, *arguments],
-            cwd=folder,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-        try:
-            _watch(child, log, step)
-        finally:
-            stop_group(child, _SECONDS_TO_END_SAM)
-    if child.returncode != 0:
-        raise CloudError(f"sam {arguments[0]} failed. The end of {log}:\n{tail(log, _LINES_ON_FAILURE)}")
-
-
-def _watch(child: subprocess.Popen[bytes], log: Path, step: Step) -> None:
-    while True:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            child.wait(_POLL_SECONDS)
-            return
-        step.show(" ".join(tail(log, 1).split()))
 
 
 def _cloudformation(emulator: Emulator) -> "CloudFormationClient":

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from local.errors import CloudError
-from local.stack import format_override
+from local.sam import format_override
 
 PAGE = "docs/local-invoke.md"
 _BLOCK = re.compile(r"^```\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -15,11 +15,12 @@ import boto3
 from local.errors import CloudError
 from local.progress import Progress
 from local.project import Project
+from local.sam import tool_environment
 from local.sam_local.engine import Engine, docker, docker_answers
 from local.sam_local.network import PortRelay
 from local.sam_local.podman import podman
 from local.sam_local.variables import ENDPOINT, deployed_variables
-from local.stack import machine_architecture, tool_environment
+from local.stack import machine_architecture
 from local.throwaway import throwaway_stack
 
 _SECONDS_FOR_A_COMMAND = 600.0

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from local.stack import PROJECT, machine_architecture, tool_environment
+from local.sam import tool_environment
+from local.stack import PROJECT, machine_architecture
 from tests.support.effort import is_proof
 from tests.support.laptop import Laptop
 from tests.support.line_output import ShowLine

@@ -10,7 +10,8 @@ import pytest
 from local.account import Account
 from local.progress import Progress
 from local.project import Project
-from local.stack import PROJECT, build, tool_environment
+from local.sam import tool_environment
+from local.stack import PROJECT, build
 from tests.support.project_view import link_project
 
 pytestmark = pytest.mark.cloud

@@ -5,7 +5,8 @@ import subprocess
 
 import pytest
 
-from local.stack import PROJECT, format_override
+from local.sam import format_override
+from local.stack import PROJECT
 
 pytestmark = pytest.mark.cloud  # it needs SAM
 

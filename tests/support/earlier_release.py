@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from local.progress import Progress
-from local.stack import PROJECT, Build, build, tool_environment
+from local.sam import tool_environment
+from local.stack import PROJECT, Build, build
 from tests.support.laptop import Laptop
 
 COMMIT = "ff3ae2d"

@@ -14,7 +14,8 @@ from signpost.workflow.definition import Definition, parse_definition
 from signpost.workflow.engine.steps import ExecutorFailure, ExecutorOutcome
 from signpost.workflow.executor_kinds import ExecutorKinds
 from signpost.workflow.instance import find_deadline
-from signpost.workflow.pictures.model import build_picture, render_mermaid, trail_of
+from signpost.workflow.pictures.mermaid import render_mermaid
+from signpost.workflow.pictures.model import build_picture, trail_of
 from tests.support.memory_workflows import TENANT, MemoryWorkflows, check_verified, run_until_idle
 from tests.support.played_executors import PlayedExecutor
 

@@ -10,7 +10,8 @@ from signpost.cli.runs.timeline import SENTENCES, build_timeline
 from signpost.workflow.engine.permissions import CANCEL, RESOLVE, RETRY
 from signpost.workflow.engine.steps import ON_ENTER, ExecutorFailure, ExecutorOutcome
 from signpost.workflow.instance import EvidenceItem
-from signpost.workflow.pictures.model import build_picture, render_mermaid, trail_of
+from signpost.workflow.pictures.mermaid import render_mermaid
+from signpost.workflow.pictures.model import build_picture, trail_of
 from signpost.workflow.pictures.svg import render_svg
 from signpost.workflow.ports import StepAttempt
 from tests.support.gateway_workflows import TENANT

@@ -18,7 +18,8 @@ from signpost.workflow.definition import OVERRIDE_PREFIX, Definition, parse_publ
 from signpost.workflow.guards import KINDS, GuardInput, NotUnderstood, guard_of
 from signpost.workflow.instance import Hop
 from signpost.workflow.pictures.layout import Box, Layout, LayoutLink, Size, build_layout
-from signpost.workflow.pictures.model import Trail, build_picture, describe_targets, render_mermaid
+from signpost.workflow.pictures.mermaid import render_mermaid
+from signpost.workflow.pictures.model import Trail, build_picture, describe_targets
 from signpost.workflow.pictures.svg import fit_text, render_svg, text_width, wrap_text
 from tests.support.effort import count_examples
 

@@ -12,7 +12,8 @@ from signpost.cli import failed_work, overrides, remote, run_list, stack, termin
 from signpost.cli.failure import CommandFailed
 from signpost.cli.runs import outline, timeline
 from signpost.model import CatalogueItem
-from signpost.workflow.pictures.model import Trail, build_picture, render_mermaid, trail_of
+from signpost.workflow.pictures.mermaid import render_mermaid
+from signpost.workflow.pictures.model import Trail, build_picture, trail_of
 
 if TYPE_CHECKING:
     from signpost.catalogue.cache import CachedCatalogue

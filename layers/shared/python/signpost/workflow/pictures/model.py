@@ -1,4 +1,4 @@
-"""A definition as a picture, independent of how it is rendered; and the rendering of a picture as Mermaid text.
+"""A definition as a picture, independent of how it is rendered.
 
 With a trail it is the picture of one instance: its state, and the hops that it took to that state.
 """
@@ -34,14 +34,6 @@ KIND_WORDS: Mapping[NodeKind, str] = {
     "terminal": "end",
     "deadline": "from any state",
 }
-ACTOR_WORDS: Mapping[Actor, str] = {
-    "agent": "",
-    "human": "a person",
-    "system": "a system",
-    "deterministic": "automatic",
-}
-MAX_LABEL_LENGTH = 60
-"""The maximum length of a label in Mermaid text. The SVG cuts labels by their width."""
 MAX_HOP_NUMBERS = 4
 """The maximum number of hops that a label lists."""
 _UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"), (1, "ms"))
@@ -138,12 +130,6 @@ def trail_of(instance: Instance, hops: Sequence[Hop], now: float) -> Trail:
     return Trail(instance.state, hops, "now, not entered yet" if instance.entering else "now")
 
 
-def render_mermaid(picture: Picture) -> str:
-    """Render a state diagram. Names and titles are escaped, so that Mermaid reads them as text only."""
-    lines = ["stateDiagram-v2", *(f"    {line}" for line in _mermaid_statements(picture))]
-    return "\n".join(lines) + "\n"
-
-
 def make_legible(text: str) -> str:
     """Put a text on one line, and replace characters that are invisible or not allowed in XML."""
     return "".join(map(_visible_character, text))
@@ -151,10 +137,6 @@ def make_legible(text: str) -> str:
 
 def _display_name(text: str) -> str:
     return make_legible(text).strip() or "(no name)"
-
-
-def truncate_text(text: str, max_length: int) -> str:
-    return text if len(text) <= max_length else f"{text[: max_length - 1].rstrip()}…"
 
 
 def format_hop_numbers(numbers: Sequence[int]) -> str:
@@ -307,66 +289,3 @@ def _join_guards(guards: Sequence[Guard], word: str) -> str:
 def _describe_evidence(required: EvidenceRequirement) -> str:
     count = f"{required.count} " if required.count > 1 else ""
     return f"{count}{'distinct ' if required.distinct else ''}{required.kind}"
-
-
-def _mermaid_statements(picture: Picture) -> Iterator[str]:
-    for node in picture.nodes:
-        yield f'state "{_escape_text(_describe_node(node))}" as {node.id}'
-    for node in picture.nodes:
-        if node.is_initial:
-            yield f"[*] --> {node.id}"
-    for arrow in picture.arrows:
-        for label in arrow.labels:
-            yield f"{arrow.source} --> {arrow.target} : {_escape_text(_describe_label(label))}"
-    for node in picture.nodes:
-        if node.kind == "terminal":
-            yield f"{node.id} --> [*]"
-    yield from _style_statements(picture)
-
-
-def _describe_node(node: Node) -> str:
-    words = [truncate_text(node.name, MAX_LABEL_LENGTH), KIND_WORDS[node.kind], node.status]
-    return ", ".join(filter(None, words))
-
-
-def _describe_label(label: Label) -> str:
-    number = f"✓ {format_hop_numbers(label.hop_numbers)}, " if label.hop_numbers else ""
-    words = [truncate_text(label.name, MAX_LABEL_LENGTH), ACTOR_WORDS[label.actor]]
-    condition = f" ({truncate_text(label.condition, MAX_LABEL_LENGTH)})" if label.condition else ""
-    return number + ", ".join(filter(None, words)) + condition
-
-
-_STYLES: Mapping[str, str] = {
-    "agent": "fill:#f6f8fa,color:#1f2328,stroke:#59636e",
-    "person": "fill:#fff8c5,color:#1f2328,stroke:#7d4e00",
-    "automatic": "fill:#ddf4ff,color:#1f2328,stroke:#0550ae,stroke-dasharray:5 3",
-    "terminal": "fill:#dafbe1,color:#1f2328,stroke:#116329,stroke-width:3px",
-    "deadline": "fill:#ffffff,color:#1f2328,stroke:#59636e,stroke-dasharray:2 3",
-    "visited": "stroke:#6639ba,stroke-width:3px",
-    "current": "stroke:#6639ba,stroke-width:6px",
-}
-"""Each style sets a text colour, so that it is legible on a dark page too."""
-
-
-def _style_statements(picture: Picture) -> Iterator[str]:
-    members: dict[str, list[str]] = {}
-    for node in picture.nodes:
-        members.setdefault(node.kind, []).append(node.id)
-        if node.is_current or node.is_visited:
-            members.setdefault("current" if node.is_current else "visited", []).append(node.id)
-    for name, style in _STYLES.items():
-        if name in members:
-            yield f"classDef {name} {style}"
-            yield f"class {','.join(members[name])} {name}"
-
-
-_PLAIN_CHARACTER = re.compile(r"[^\W_]|[ ,()=!?/✓…]|(?<=[^\W_])[-._'](?=[^\W_])|(?<=[^\W_])\.(?=$)")
-_COMMAND_WORDS = re.compile(r"direction(?=\s)", re.IGNORECASE)
-"""Mermaid takes a line for a command if it contains this word anywhere."""
-
-
-def _escape_text(text: str) -> str:
-    """Replace each character that may have a meaning in Mermaid or in the page around it by its character number."""
-    plain = {match.start() for match in _PLAIN_CHARACTER.finditer(text)}
-    plain -= {match.start() for match in _COMMAND_WORDS.finditer(text)}
-    return "".join(character if index in plain else f"#{ord(character)};" for index, character in enumerate(text))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from local.emulator import PROJECT
 from signpost.adapters.source_files import read_values
-from signpost.workflow.definition import parse_published_definition
+from signpost.workflow.definition_reader import parse_published_definition
 from signpost.workflow.pictures.mermaid import render_mermaid
 from signpost.workflow.pictures.model import build_picture
 from signpost.workflow.pictures.svg import render_svg

@@ -18,7 +18,7 @@ from signpost.errors import Unavailable
 from signpost.list_revisions import REVALIDATION_INTERVAL
 from signpost.model import PROXY_WORKFLOW, JsonObject, Principal
 from signpost.schema.validation import Validators
-from signpost.workflow.definition import parse_published_definition
+from signpost.workflow.definition_reader import parse_published_definition
 from signpost.workflow.engine.capability_focus import restrict_capabilities
 from signpost.workflow.engine.engine import Engine, NewInstance
 from signpost.workflow.engine.links import build_links

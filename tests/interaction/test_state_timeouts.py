@@ -10,7 +10,8 @@ from signpost.cli.runs.timeline import build_timeline
 from signpost.model import JsonObject, Principal, as_object
 from signpost.workflow.authoring.lint.check import BUILT_IN_KINDS, check_manifest
 from signpost.workflow.authoring.source_tree import build_source_node
-from signpost.workflow.definition import Definition, parse_definition
+from signpost.workflow.definition import Definition
+from signpost.workflow.definition_reader import parse_definition
 from signpost.workflow.engine.steps import ExecutorFailure, ExecutorOutcome
 from signpost.workflow.executor_kinds import ExecutorKinds
 from signpost.workflow.instance import find_deadline

@@ -9,7 +9,7 @@ from signpost.catalogue.snapshot import CatalogueSnapshot
 from signpost.content.ports import ContentStore
 from signpost.model import PROXY_WORKFLOW, CatalogueItem, as_object
 from signpost.ports import TextStore
-from signpost.workflow.definition import parse_published_definition
+from signpost.workflow.definition_reader import parse_published_definition
 from signpost.workflow.proxy_default import document_of
 from signpost.workflow.running.serialization import text_of
 from tests.support.catalogues import store_catalogue

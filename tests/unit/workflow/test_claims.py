@@ -12,7 +12,8 @@ from signpost.errors import StepRefusalCode
 from signpost.identity.api_keys import ApiKeyAuthenticator
 from signpost.model import JsonObject, Principal
 from signpost.schema.validation import Validators
-from signpost.workflow.definition import Definition, parse_definition
+from signpost.workflow.definition import Definition
+from signpost.workflow.definition_reader import parse_definition
 from signpost.workflow.engine.engine import Engine, NewInstance
 from signpost.workflow.engine.links import build_links
 from signpost.workflow.engine.permissions import CANCEL, MAY_CANCEL, MAY_RESOLVE, RESOLVE, RETRY

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from signpost.model import WAITING_FOR, Json, JsonObject, Principal
-from signpost.workflow.definition import Definition, parse_published_definition
+from signpost.workflow.definition import Definition
+from signpost.workflow.definition_reader import parse_published_definition
 from signpost.workflow.guards import Tally
 from signpost.workflow.instance import ApprovalRequest, Cancellation, Claim, Instance, InstanceFault, Job
 from signpost.workflow.run_filter import RunFilter, split_query

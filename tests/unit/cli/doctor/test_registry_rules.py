@@ -21,7 +21,8 @@ from signpost.content.model import Skill, StoredFile
 from signpost.contract import Executor, PlacedExecutor
 from signpost.directory.model import PlacementRefusal
 from signpost.identity.credentials import ApiKey
-from signpost.workflow.definition import Definition, parse_definition
+from signpost.workflow.definition import Definition
+from signpost.workflow.definition_reader import parse_definition
 
 NOW, DAY = 1_000_000.0, 86_400.0
 

@@ -10,7 +10,8 @@ from signpost.adapters.alarm import alarm
 from signpost.errors import StepRefusalCode
 from signpost.model import Json, JsonObject, Principal
 from signpost.schema.validation import Validators
-from signpost.workflow.definition import Definition, parse_definition
+from signpost.workflow.definition import Definition
+from signpost.workflow.definition_reader import parse_definition
 from signpost.workflow.engine import size_limits
 from signpost.workflow.engine.actors import MAY_ACT_AS_SYSTEM
 from signpost.workflow.engine.argument_schemas import ANY_ARGUMENTS, NO_ARGUMENTS

@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from signpost.model import JsonObject
-from signpost.workflow.definition import OVERRIDE_PREFIX, Definition, parse_published_definition
+from signpost.workflow.definition import OVERRIDE_PREFIX, Definition
+from signpost.workflow.definition_reader import parse_published_definition
 from signpost.workflow.guards import KINDS, GuardInput, NotUnderstood, guard_of
 from signpost.workflow.instance import Hop
 from signpost.workflow.pictures.layout import Box, Layout, LayoutLink, Size, build_layout

@@ -13,7 +13,8 @@ from signpost.catalogue.run_functions import build_skill_run
 from signpost.model import PROXY_WORKFLOW, Principal
 from signpost.policy import policy_items
 from signpost.policy.access import Access
-from signpost.workflow.definition import Definition, parse_published_definition
+from signpost.workflow.definition import Definition
+from signpost.workflow.definition_reader import parse_published_definition
 from signpost.workflow.engine.capability_focus import capabilities_of, join_capabilities, restrict_capabilities
 from signpost.workflow.ports import PublishedDefinition
 from signpost.workflow.run_summary import RunSummary

@@ -16,13 +16,14 @@ from signpost.adapters.source_files import SUFFIXES, read_values
 from signpost.cli import main
 from signpost.cli.publish.manifest_files import read_manifest
 from signpost.model import Json, as_object
-from signpost.workflow import definition
+from signpost.workflow import definition_reader
 from signpost.workflow.authoring.compile import CompiledManifest, compile_manifest
 from signpost.workflow.authoring.json_schema import manifest_schema
 from signpost.workflow.authoring.lint.check import BUILT_IN_KINDS, check_manifest
 from signpost.workflow.authoring.problems import Problem
 from signpost.workflow.authoring.source_tree import SourceNode, SourcePlace, build_source_node, to_json
-from signpost.workflow.definition import ACTORS, Definition, parse_definition
+from signpost.workflow.definition import ACTORS, Definition
+from signpost.workflow.definition_reader import parse_definition
 from signpost.workflow.executor_kinds import ExecutorKinds
 from signpost.workflow.guards import KINDS, MAX_GUARD_DEPTH
 from tests.support.effort import count_examples
@@ -78,7 +79,7 @@ def test_guards_nested_too_deeply_are_reported() -> None:
 
 
 def test_the_manifest_schema_has_every_member_of_a_definition() -> None:
-    source = Path(str(definition.__file__)).read_text()
+    source = Path(str(definition_reader.__file__)).read_text()
     read_there = set(re.findall(r'fields(?:\.get\(|\[|, )"(\w+)"', source))
     assert {"initialState", "onEnter", "decision"} < read_there
     assert read_there <= set(member_names(manifest_schema()))

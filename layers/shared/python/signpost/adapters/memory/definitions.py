@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from hashlib import sha256
 
 from signpost.model import PROXY_WORKFLOW, JsonObject, Principal
-from signpost.workflow.definition import Definition, parse_published_definition
+from signpost.workflow.definition import Definition
+from signpost.workflow.definition_reader import parse_published_definition
 from signpost.workflow.engine.capability_focus import capabilities_of
 from signpost.workflow.ports import PublishedDefinition
 from signpost.workflow.run_summary import RunSummary

@@ -9,7 +9,7 @@ from signpost.cli.terminal import make_printable
 from signpost.model import PROXY_WORKFLOW
 from signpost.records import dataclass
 from signpost.spelling import suggest_name
-from signpost.workflow.definition import InvalidDefinition
+from signpost.workflow.definition_reader import InvalidDefinition
 
 if TYPE_CHECKING:
     from signpost.catalogue.cache import CachedCatalogue, CatalogueView

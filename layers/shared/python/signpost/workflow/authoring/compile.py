@@ -17,7 +17,8 @@ from signpost.workflow.authoring.nested_values import mark_nested_values
 from signpost.workflow.authoring.problems import Problem, error
 from signpost.workflow.authoring.source_tree import SourceNode, to_json
 from signpost.workflow.authoring.steps import rewrite_steps
-from signpost.workflow.definition import Definition, DefinitionFault, parse_definition
+from signpost.workflow.definition import Definition, DefinitionFault
+from signpost.workflow.definition_reader import parse_definition
 from signpost.workflow.engine.argument_schemas import NO_ARGUMENTS
 from signpost.workflow.proxy_default import READY, transitions_in
 from signpost.workflow.retry_policy import find_human_fallbacks

@@ -10,7 +10,8 @@ from dataclasses import replace
 
 from signpost.model import PROXY_WORKFLOW, JsonObject, Principal
 from signpost.records import dataclass
-from signpost.workflow.definition import Definition, parse_published_definition
+from signpost.workflow.definition import Definition
+from signpost.workflow.definition_reader import parse_published_definition
 from signpost.workflow.engine.capability_focus import ARGUMENTS, CAPABILITY
 from signpost.workflow.engine.permissions import is_starter, may_resolve
 from signpost.workflow.instance import Instance

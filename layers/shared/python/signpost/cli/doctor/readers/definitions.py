@@ -17,7 +17,7 @@ def read_published_definitions(
 ) -> "Iterator[Definition | UnreadableText]":
     from signpost.catalogue.definitions import read_definition  # noqa: PLC0415 - a part of the checks needs it
     from signpost.model import PROXY_WORKFLOW  # noqa: PLC0415 - as above
-    from signpost.workflow.definition import InvalidDefinition  # noqa: PLC0415 - as above
+    from signpost.workflow.definition_reader import InvalidDefinition  # noqa: PLC0415 - as above
 
     digests = {item.id: item.definition for item in snapshot.items if item.kind == "workflow" and item.definition}
     if snapshot.proxy:

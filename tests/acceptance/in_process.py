@@ -16,7 +16,8 @@ from signpost.adapters.memory import (
 )
 from signpost.calling.failures import failure, reported_failure
 from signpost.calling.wire import reply_message
-from signpost.catalogue.publishing.publisher import Publisher, PublishFunctions
+from signpost.catalogue.publishing.publish_functions import PublishFunctions
+from signpost.catalogue.publishing.publisher import Publisher
 from signpost.content.model import Change
 from signpost.contract import Executor, Result
 from signpost.entrypoints.content_relay import content_bus_event

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from signpost.catalogue.publishing.publisher import Publisher, PublishFunctions
+from signpost.catalogue.publishing.publish_functions import PublishFunctions
+from signpost.catalogue.publishing.publisher import Publisher
 from signpost.cli.publish.collection import CollectedPublication
 from signpost.cli.publish.upload import RemotePublisher
 from signpost.content.api.errors import RegistryRefusal

@@ -22,7 +22,8 @@ from signpost.catalogue.definitions import CatalogueDefinitions
 from signpost.catalogue.items import compile_definitions
 from signpost.catalogue.publishing import catalogue as catalogue_publisher
 from signpost.catalogue.publishing.catalogue import CataloguePublisher
-from signpost.catalogue.publishing.publisher import Publisher, PublishFunctions
+from signpost.catalogue.publishing.publish_functions import PublishFunctions
+from signpost.catalogue.publishing.publisher import Publisher
 from signpost.catalogue.publishing.request import MOST_BODIES
 from signpost.catalogue.publishing.sent_definitions import SentDefinitions
 from signpost.catalogue.run_functions import HostedRunFunctions

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from signpost.catalogue.publishing.entry_references import EntryReferenceJudge
-from signpost.catalogue.publishing.publisher import Publisher, PublishFunctions
+from signpost.catalogue.publishing.publish_functions import PublishFunctions
+from signpost.catalogue.publishing.publisher import Publisher
 from signpost.catalogue.publishing.reference_warnings import ReferenceJudge
 from signpost.cli import main, remote
 from signpost.cli.publish.collection import CollectedPublication

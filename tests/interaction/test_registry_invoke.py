@@ -10,7 +10,8 @@ import pytest
 
 from signpost.adapters.alarm import alarm
 from signpost.adapters.memory import FixedKeySet, MemoryApiKeys, MemoryIssuerKeySets
-from signpost.catalogue.publishing.publisher import Publisher, PublishFunctions
+from signpost.catalogue.publishing.publish_functions import PublishFunctions
+from signpost.catalogue.publishing.publisher import Publisher
 from signpost.cli.keys import new_key, stored_key
 from signpost.entrypoints.registry_dispatch import RegistryDispatcher
 from signpost.entrypoints.registry_invoke import RegistryHandler

@@ -13,7 +13,8 @@ LIBRARIES = PROJECT / ".venv/lib/python3.13/site-packages"
 
 APP = r"""
     from signpost.adapters.alarm import alarm
-    from signpost.catalogue.publishing.publisher import PublishFunctions, Publisher
+    from signpost.catalogue.publishing.publish_functions import PublishFunctions
+    from signpost.catalogue.publishing.publisher import Publisher
     from signpost.entrypoints.registry_dispatch import RegistryDispatcher
     from signpost.entrypoints.registry_invoke import RegistryHandler
     from signpost.telemetry import Telemetry

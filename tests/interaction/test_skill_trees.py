@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from signpost.adapters.clock import SystemTimestamps
-from signpost.catalogue.publishing.publisher import Publisher, PublishFunctions
+from signpost.catalogue.publishing.publish_functions import PublishFunctions
+from signpost.catalogue.publishing.publisher import Publisher
 from signpost.content.agent_skills import files as skill_files
 from signpost.content.agent_skills import tree
 from signpost.content.agent_skills.files import LARGEST_FILE

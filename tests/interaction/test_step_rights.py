@@ -8,7 +8,8 @@ import pytest
 from signpost.adapters.memory import MemoryApiKeys, MemoryDirectory
 from signpost.calling import wire
 from signpost.catalogue.publishing.catalogue import CataloguePublisher
-from signpost.catalogue.publishing.publisher import Publisher, PublishFunctions
+from signpost.catalogue.publishing.publish_functions import PublishFunctions
+from signpost.catalogue.publishing.publisher import Publisher
 from signpost.content.callers import Caller
 from signpost.contract import Executor, HostedFunction, Result
 from signpost.errors import Unavailable

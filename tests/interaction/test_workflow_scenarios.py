@@ -12,7 +12,8 @@ from signpost.adapters.alarm import alarm
 from signpost.adapters.clock import SystemTimestamps
 from signpost.adapters.memory import MemoryDirectory, MemoryMasterKeys
 from signpost.catalogue.publishing.catalogue import CataloguePublisher
-from signpost.catalogue.publishing.publisher import Publisher, PublishFunctions
+from signpost.catalogue.publishing.publish_functions import PublishFunctions
+from signpost.catalogue.publishing.publisher import Publisher
 from signpost.cli import main
 from signpost.content.api.errors import RegistryRefusal
 from signpost.content.callers import Caller

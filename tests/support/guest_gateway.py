@@ -13,7 +13,8 @@ from signpost.calling.components import COMPLETE_SUFFIX, ENUMERATE_SUFFIX
 from signpost.calling.failures import failure
 from signpost.catalogue.items import compile_definitions
 from signpost.catalogue.publishing.catalogue import CataloguePublisher
-from signpost.catalogue.publishing.publisher import Publisher, PublishFunctions
+from signpost.catalogue.publishing.publish_functions import PublishFunctions
+from signpost.catalogue.publishing.publisher import Publisher
 from signpost.catalogue.publishing.sent_definitions import SentDefinitions
 from signpost.content.api.errors import RegistryRefusal
 from signpost.content.api.function_ids import REGISTRY_FUNCTIONS

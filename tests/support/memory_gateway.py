@@ -34,7 +34,8 @@ from signpost.adapters.memory.link import ExecutorHandler, MemoryLambdaTransport
 from signpost.adapters.memory.run_lists import MemoryRunLists
 from signpost.calling.nested import NestedCallJudge
 from signpost.catalogue.publishing.catalogue import CataloguePublisher
-from signpost.catalogue.publishing.publisher import Publisher, PublishFunctions
+from signpost.catalogue.publishing.publish_functions import PublishFunctions
+from signpost.catalogue.publishing.publisher import Publisher
 from signpost.cli.keys import new_key, stored_key
 from signpost.entrypoints.http.front_door import FrontDoor
 from signpost.entrypoints.nested_calls import NestedCallHandler

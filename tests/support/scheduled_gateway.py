@@ -11,7 +11,8 @@ from signpost.adapters.memory.instances import MemoryInstanceStore
 from signpost.adapters.memory.timetables import MemoryTimetables
 from signpost.catalogue.items import compile_definitions
 from signpost.catalogue.publishing.catalogue import CataloguePublisher
-from signpost.catalogue.publishing.publisher import Publisher, PublishFunctions
+from signpost.catalogue.publishing.publish_functions import PublishFunctions
+from signpost.catalogue.publishing.publisher import Publisher
 from signpost.catalogue.publishing.sent_definitions import SentDefinitions
 from signpost.catalogue.schedules import CatalogueSchedules
 from signpost.content.api.errors import RegistryAnswer, RegistryRefusal

@@ -27,7 +27,8 @@ from signpost.adapters.secrets_manager import SecretMasterKeys, TaggedExecutorSe
 from signpost.adapters.shipped_content import read_shipped
 from signpost.calling.nested import is_nested
 from signpost.catalogue.publishing.catalogue import CataloguePublisher
-from signpost.catalogue.publishing.publisher import Publisher, PublishFunctions
+from signpost.catalogue.publishing.publish_functions import PublishFunctions
+from signpost.catalogue.publishing.publisher import Publisher
 from signpost.content.api.load_functions import LoadFunctions
 from signpost.content.names import is_internal
 from signpost.directory.allow_list import AllowList

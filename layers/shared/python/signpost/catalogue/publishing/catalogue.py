@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from signpost.catalogue.publishing.diff import (
@@ -14,17 +13,22 @@ from signpost.catalogue.publishing.diff import (
     compare_entries,
     compare_members,
 )
+from signpost.catalogue.publishing.next_items import (
+    CurrentCatalogue,
+    build_next_connections,
+    build_next_items,
+    build_next_transitions,
+)
 from signpost.catalogue.publishing.parts import KnownContent
 from signpost.catalogue.publishing.policies import NextPolicies, PolicyPublisher
 from signpost.catalogue.publishing.request import PublishProblem, PublishRequest
 from signpost.catalogue.publishing.schedules import (
     build_next_schedules,
     compare_sent_schedules,
-    describe_missing_workflow,
     find_schedule_problems,
     switch_schedule,
 )
-from signpost.catalogue.publishing.sent_definitions import NamedDefinition, SentCatalogue, SentDefinitions
+from signpost.catalogue.publishing.sent_definitions import NamedDefinition, SentDefinitions
 from signpost.catalogue.snapshot import EMPTY_SNAPSHOT, CatalogueSnapshot, from_text, to_text
 from signpost.content.api.errors import RegistryRefusal, quote_text
 from signpost.content.model import CatalogueChange, Change, Overtaken, WorkflowChange
@@ -41,30 +45,8 @@ if TYPE_CHECKING:
 MOST_ITEMS = 20_000
 LARGEST_CATALOGUE = 20_000_000
 """Bytes. Every gateway that the tenant calls holds the catalogue and its search index in memory."""
-DEFINITION_UNKNOWN = (
-    "The gateway has no definition with this digest. Send it by `manifest::bodies` and name the returned part. "
-    "If you did, update the client: it compiles the definition to another text than this gateway."
-)
 ATTEMPTS = 8
 """Attempts of a publication that other requests overtake."""
-
-
-@dataclass(frozen=True)  # no slots: cached properties need a `__dict__`
-class CurrentCatalogue:
-    """The snapshot that a publication changes."""
-
-    digest: str | None
-    snapshot: CatalogueSnapshot
-
-    def items_of_kind(self, kind: str) -> Mapping[str, CatalogueItem]:
-        return self._by_kind.get(kind, {})
-
-    @cached_property
-    def _by_kind(self) -> Mapping[str, Mapping[str, CatalogueItem]]:
-        by_kind: dict[str, dict[str, CatalogueItem]] = {}
-        for item in self.snapshot.items:
-            by_kind.setdefault(item.kind, {})[item.id] = item
-        return by_kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +84,13 @@ class CataloguePublisher:
         """Build the changes that make the requested catalogue the current one. All definitions that the request names
         must be known. Unchanged workflows and policies have no event."""
         sent, before, tenant = request.catalogue, current.snapshot, origin.tenant
-        items, proxy = _next_items(sent, current, known, prune=request.prune), before.proxy
+        items, proxy = build_next_items(sent, current, known, prune=request.prune), before.proxy
         if len(items) > MOST_ITEMS:
             message = f"A catalogue may have {MOST_ITEMS} items at most; this one would have {len(items)}."
             return PublishProblem("manifest", "manifest", message)
         if sent.capabilities is not None:
             proxy = self._keep_proxy(
-                _next_transitions(sent, items, known, self._read_transitions(proxy, tenant)), tenant
+                build_next_transitions(sent, items, known, self._read_transitions(proxy, tenant)), tenant
             )
         policies = self._next_policies(request, before, tenant)
         if isinstance(policies, PublishProblem):
@@ -116,7 +98,7 @@ class CataloguePublisher:
         after = CatalogueSnapshot(
             items=items,
             proxy=proxy,
-            connections=_next_connections(sent, before, prune=request.prune),
+            connections=build_next_connections(sent, before, prune=request.prune),
             discovery=before.discovery if sent.discovery is None else sent.discovery,
             audit=before.audit if sent.audit is None else sent.audit,
             switched_off=before.switched_off,
@@ -139,9 +121,9 @@ class CataloguePublisher:
             return None
         from signpost.catalogue.publishing.rule_warnings import RuleContext  # noqa: PLC0415 - few tenants have rules
 
-        items = _next_items(sent, current, known, prune=request.prune)
+        items = build_next_items(sent, current, known, prune=request.prune)
         existing = self._read_transitions(current.snapshot.proxy, tenant)
-        capabilities = _next_transitions(sent, items, known, existing)
+        capabilities = build_next_transitions(sent, items, known, existing)
         named: dict[str, JsonObject] = {definition.id: {} for definition in sent.capabilities or ()}
         workflows = [name for item in items if item.kind == "workflow" for name in (item.id, item.title)]
         is_known = {definition.id for definition in sent.workflows or ()} <= set(workflows)
@@ -187,7 +169,7 @@ class CataloguePublisher:
         before, schedules = current.snapshot, _next_schedules(request, current.snapshot, origin)
         if not schedules:
             return ()
-        items = _next_items(request.catalogue, current, known, prune=request.prune)
+        items = build_next_items(request.catalogue, current, known, prune=request.prune)
         after = replace(before, items=items, schedules=schedules)
         return find_schedule_problems(request.catalogue, before, after, origin.publisher)
 
@@ -258,31 +240,6 @@ def retry_while_overtaken[Result](attempt: Callable[[], Result]) -> Result:
     raise Unavailable("Other requests kept changing the catalogue.")
 
 
-def find_unsent_definitions(
-    sent: SentCatalogue, known: KnownContent, current: CurrentCatalogue
-) -> Sequence[PublishProblem]:
-    """Return a problem for each definition that the request names and that is not known."""
-    named = (*(sent.workflows or ()), *(sent.capabilities or ()))
-    return [
-        PublishProblem(definition.kind, definition.id, DEFINITION_UNKNOWN)
-        for definition in named
-        if _find_item(definition, current, known) is None
-    ]
-
-
-def find_unknown_workflows(
-    request: PublishRequest, known: KnownContent, current: CurrentCatalogue, targets: Sequence[str]
-) -> Sequence[PublishProblem]:
-    """Return a problem for each workflow that triggers start and that does not exist after the publication."""
-    sent = request.catalogue.workflows
-    workflows = {item.id for item in _next_items_of_kind("workflow", sent, current, known, prune=request.prune)}
-    return [
-        PublishProblem("trigger", target, describe_missing_workflow(target, workflows))
-        for target in targets
-        if target not in workflows
-    ]
-
-
 def _no_workflow_message(name: str, current: CurrentCatalogue) -> str:
     others = [item.kind for item in current.snapshot.items if item.id == name]
     if others:
@@ -315,68 +272,6 @@ def _compare_definitions(
         return UNTOUCHED
     digests = {item.id: item.definition for item in before.values()}
     return compare_entries(digests, {definition.id: definition.digest for definition in named}, prune=prune)
-
-
-def _next_items(
-    sent: SentCatalogue, current: CurrentCatalogue, known: KnownContent, *, prune: bool
-) -> Sequence[CatalogueItem]:
-    """Return the items of the next snapshot, sorted by id. All named definitions must be known."""
-    items = [
-        *_next_items_of_kind("workflow", sent.workflows, current, known, prune=prune),
-        *_next_items_of_kind("capability", sent.capabilities, current, known, prune=prune),
-        *_next_connection_items(sent, current, prune=prune),
-    ]
-    return sorted(items, key=lambda item: (item.id, item.kind))
-
-
-def _next_items_of_kind(
-    kind: str, named: Sequence[NamedDefinition] | None, current: CurrentCatalogue, known: KnownContent, *, prune: bool
-) -> Iterator[CatalogueItem]:
-    kept = {} if prune and named is not None else dict(current.items_of_kind(kind))
-    new = {
-        definition.id: item
-        for definition in named or ()
-        if (item := _find_item(definition, current, known)) is not None
-    }
-    yield from {**kept, **new}.values()
-
-
-def _find_item(named: NamedDefinition, current: CurrentCatalogue, known: KnownContent) -> CatalogueItem | None:
-    """Find the item of a named definition; None if the definition is not known."""
-    before = current.items_of_kind(named.kind).get(named.id)
-    if before is not None and before.definition == named.digest:
-        return before
-    item = known.items.get((named.kind, named.id, named.digest))
-    is_off = named.kind == "workflow" and named.id in current.snapshot.switched_off
-    return item and replace(item, switched_off=is_off)
-
-
-def _next_connection_items(sent: SentCatalogue, current: CurrentCatalogue, *, prune: bool) -> Sequence[CatalogueItem]:
-    if sent.connections is None:
-        return list(current.items_of_kind("connection").values())
-    from signpost.catalogue.items import connection_items  # noqa: PLC0415 - see _read_transitions
-
-    return connection_items(_next_connections(sent, current.snapshot, prune=prune))
-
-
-def _next_transitions(
-    sent: SentCatalogue, items: Sequence[CatalogueItem], known: KnownContent, existing: Mapping[str, JsonObject]
-) -> Mapping[str, JsonObject]:
-    """Return the transitions of the next capabilities: the existing ones in their order, then the new ones in the order
-    of the request."""
-    digests = {item.id: item.definition for item in items if item.kind == "capability"}
-    new = [definition.id for definition in sent.capabilities or () if definition.id not in existing]
-    return {
-        name: known.transitions[digests[name]] if digests[name] in known.transitions else existing[name]
-        for name in (*existing, *new)
-        if name in digests
-    }
-
-
-def _next_connections(sent: SentCatalogue, before: CatalogueSnapshot, *, prune: bool) -> JsonObject:
-    if sent.connections is None:
-        return before.connections
-    return sent.connections if prune else {**before.connections, **sent.connections}
 
 
 def _next_schedules(request: PublishRequest, before: CatalogueSnapshot, origin: PublicationOrigin) -> JsonObject:

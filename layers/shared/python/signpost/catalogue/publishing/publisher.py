@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, field, replace
 from typing import TYPE_CHECKING
 
-from signpost.catalogue.publishing import catalogue as catalogue_publisher
 from signpost.catalogue.publishing.catalogue import CataloguePublisher, PublicationOrigin, retry_while_overtaken
 from signpost.catalogue.publishing.diff import UNTOUCHED, Difference, PublicationPlan, compare_entries
+from signpost.catalogue.publishing.next_items import find_unknown_workflows, find_unsent_definitions
 from signpost.catalogue.publishing.parts import KnownContent, Parts
 from signpost.catalogue.publishing.publish_warnings import (
     ExistingNames,
@@ -188,7 +188,7 @@ class Publisher:
                 ]
             )
         current = self._catalogues.read_current(tenant)
-        if problems := catalogue_publisher.find_unsent_definitions(request.catalogue, known, current):
+        if problems := find_unsent_definitions(request.catalogue, known, current):
             return _CatalogueResult(problems)
         origin = PublicationOrigin(tenant, request.publisher, now)
         if problems := self._catalogues.find_schedule_problems(request, known, current, origin):
@@ -254,7 +254,7 @@ class Publisher:
             message = "A workflow belongs to a tenant, so no shipped trigger can start it."
             return [PublishProblem("trigger", trigger.target, message) for trigger in named]
         current = self._catalogues.read_current(tenant)
-        return catalogue_publisher.find_unknown_workflows(request, known, current, [one.target for one in named])
+        return find_unknown_workflows(request, known, current, [one.target for one in named])
 
     def _difference_of_skills(self, request: PublishRequest, existing: Mapping[str, Skill]) -> Difference:
         if request.skills is None:

@@ -110,8 +110,8 @@ class CataloguePublisher:
         return changes if isinstance(changes, PublishProblem) else [*policies.changes, *changes]
 
     def read_rule_context(self, request: PublishRequest, known: KnownContent, tenant: str) -> "RuleContext | None":
-        """Read the rules as they will be, with the catalogue that they are about. None if the request changes neither
-        rules nor capabilities, or if there are no rules."""
+        """Read the rules after the publication, with the entries that they can name. None if the request changes
+        neither rules nor capabilities, or if there are no rules."""
         sent = request.catalogue
         if sent.policies is None and sent.capabilities is None:
             return None
@@ -182,12 +182,9 @@ class CataloguePublisher:
         item = current.items_of_kind("workflow").get(workflow)
         if item is None:
             return RegistryRefusal("not_found", _no_workflow_message(workflow, current))
-        changes = self._snapshot_changes(current, _switch_item(current.snapshot, item, enabled=enabled), tenant)
-        if isinstance(changes, PublishProblem):
-            return RegistryRefusal("too_much", changes.message)
-        if changes:
-            self._content.apply(tenant, changes)
-        return {"id": workflow, "enabled": enabled, "changed": item.switched_off == enabled}
+        after = _switch_item(current.snapshot, item, enabled=enabled)
+        answer: JsonObject = {"id": workflow, "enabled": enabled, "changed": item.switched_off == enabled}
+        return self._replace(current, after, tenant) or answer
 
     def switch_schedule(self, schedule: str, tenant: str, now: str, *, enabled: bool) -> JsonObject | RegistryRefusal:
         """Switch a schedule on or off. It stays so when its author publishes again."""
@@ -201,14 +198,18 @@ class CataloguePublisher:
                 "not_found",
                 f"There is no schedule {quote_text(schedule)}.{build_suggestion(schedule, schedules, quote_text)}",
             )
-        changes = self._snapshot_changes(
-            current, switch_schedule(current.snapshot, schedule, now, enabled=enabled), tenant
-        )
+        after = switch_schedule(current.snapshot, schedule, now, enabled=enabled)
+        answer: JsonObject = {"schedule": schedule, "enabled": enabled, "changed": was_off == enabled}
+        return self._replace(current, after, tenant) or answer
+
+    def _replace(self, current: CurrentCatalogue, after: CatalogueSnapshot, tenant: str) -> RegistryRefusal | None:
+        """Make the snapshot the current one. Return the refusal if it is too large."""
+        changes = self._snapshot_changes(current, after, tenant)
         if isinstance(changes, PublishProblem):
             return RegistryRefusal("too_much", changes.message)
         if changes:
             self._content.apply(tenant, changes)
-        return {"schedule": schedule, "enabled": enabled, "changed": was_off == enabled}
+        return None
 
     def plan(self, request: PublishRequest, current: CurrentCatalogue, tenant: str) -> PublicationPlan:
         sent, before = request.catalogue, current.snapshot

@@ -1,7 +1,7 @@
 """Starts the emulator (ministack) with the additions and repairs of the project.
 
 `local/emulator.py` runs this file with the emulator's own interpreter. It loads the other modules by their paths:
-`local/emulator_policies.py` extends the IAM evaluator, and `local/emulator_repairs.py` mends what differs from AWS.
+`local/emulator_policies.py` extends the IAM evaluator, and `local/emulator_repairs.py` repairs its faults.
 Through `local/emulator_unpacking.py` the sandboxes share their unpacked code. `local/emulator_starts.py` limits how
 many of them start at once. If the emulator is started with a latency, changes take effect later through
 `local/emulator_latency.py`.

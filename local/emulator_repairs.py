@@ -1,4 +1,4 @@
-"""Repairs of the emulator, where it differs from AWS in a way that stacks of the project notice.
+"""Repairs faults of the emulator that stacks of the project notice.
 
 `local/emulator_app.py` loads this module in the emulator's own interpreter.
 """

@@ -34,7 +34,7 @@ LONGEST_ID = 32
 ARN = "arn:aws-us-gov:secretsmanager:ap-southeast-1:000000000000:log-group:"
 """The longest beginning of an ARN."""
 ARN_REST = "/stream/2026-01-01T00:00:00.000"
-"""What follows the name in the longest ARNs, those of streams."""
+"""The end of the longest ARNs, those of streams, behind the name."""
 NAME_PROPERTIES = ("FunctionName", "LogGroupName", "QueueName", "TableName", "BucketName", "RoleName")
 
 type Template = Mapping[str, Any]

@@ -76,7 +76,7 @@ def missing_packages() -> list[str]:
 
 
 def explain_refusal(missing: Sequence[str], *, is_root: bool, has_apt: bool) -> str | None:
-    """Return what keeps podman from running here and what to do; None if packages can be installed or none is
+    """Return the reason why podman cannot run here, with the remedy; None if packages can be installed or none is
     missing."""
     if is_root and (has_apt or not missing):
         return None

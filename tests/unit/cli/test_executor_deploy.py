@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from signpost.catalogue.publishing.publisher import Publisher, PublishFunctions
+from signpost.catalogue.publishing.publish_functions import PublishFunctions
+from signpost.catalogue.publishing.publisher import Publisher
 from signpost.catalogue.publishing.reference_warnings import ReferenceJudge
 from signpost.cli import executor_folders, main, remote, stack
 from signpost.cli.failure import CommandFailed

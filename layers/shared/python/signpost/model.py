@@ -229,8 +229,8 @@ OVERRIDE_PREFIX = "$"
 RUN_ID_PREFIX, REQUEST_ID_PREFIX = "wf_", "hr_"
 """The prefixes of the ids of runs and of approval requests."""
 WAITING_FOR = ("agent", "human", "executor", "retry", "workflow", "chain", "in_doubt")
-"""What runs wait for: a caller or a person takes a transition; a step is executed, repeated later, waits for another
-run, or is followed by automatic ones; or a principal with the permission resolves a step in doubt."""
+"""The kinds of work that runs wait for: a caller or a person takes a transition; a step is executed, repeated later,
+waits for another run, or is followed by automatic ones; or a principal with the permission resolves a step in doubt."""
 
 
 LONGEST_ITEM_TEXT = 10_000

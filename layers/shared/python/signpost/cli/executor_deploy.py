@@ -1,7 +1,7 @@
 """`signpost executors deploy`: deploys a folder as an executor, places it, and publishes the folder's content.
 
-Everything that can be checked is checked first. A failure says which of the three steps are done. Each step may be
-repeated, so deploying again completes what is missing."""
+Everything that can be checked is checked first. The message about a failure says which of the three steps are done.
+Each step may be repeated, so deploying again completes the others."""
 
 import argparse
 import json
@@ -124,7 +124,7 @@ def _count_changes(planned: Sequence[ChangeLine]) -> "JsonObject":
 
 @contextmanager
 def _add_advice(advice: str) -> Generator[None]:
-    """Add to a failure what is done, what is not, and how to go on."""
+    """Add to the message of a failure which steps are done, which are not, and how to go on."""
     try:
         yield
     except CommandFailed as fault:

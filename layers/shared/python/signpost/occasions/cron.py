@@ -32,8 +32,8 @@ FIELDS: Sequence[CronField] = (
 )
 
 
-class TimingFault(Exception):  # noqa: N818 - it names what is wrong with the text
-    """A text is no cron expression, or no rate. The message says which part of it is wrong, and what it takes."""
+class TimingFault(Exception):  # noqa: N818 - named after the fault of the text
+    """A text is no cron expression, or no rate. The message names the wrong part, and the values that it takes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -149,7 +149,7 @@ class OwnStarts:
 def build_own_starts(
     adapters: WorkflowAdapters, schedules: "ScheduleSource", timetables: "Timetables", workflows: Workflows
 ) -> OwnStarts:
-    """Build the starters of schedules and triggers. `workflows` must find definitions by what policy allows a
+    """Build the starters of schedules and triggers. `workflows` must find only definitions that policy allows the
     principal."""
     # Imported on first use: only the worker starts workflows without a caller.
     from signpost.workflow.running.event_starts import OneRunStarter, TriggerStarter  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""Lists the executors of a definition: of its transitions, of what its states do `onEnter`, and all their fallbacks."""
+"""Lists the executors of a definition: those of transitions and of the `onEnter` of states, and all fallbacks."""
 
 from collections.abc import Iterator
 

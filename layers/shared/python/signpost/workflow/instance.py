@@ -439,7 +439,7 @@ class InstanceWrite:
     link: HashLink | None = None
     """Its link in the hash chain; None if it adds no row, or does not exclude other writes."""
     summary: RunSummary | None = None
-    """What lists show of the instance from this write on; None to leave them as they are."""
+    """The summary of the instance in lists of runs; None to leave the lists unchanged."""
 
 
 @dataclass(frozen=True, slots=True)

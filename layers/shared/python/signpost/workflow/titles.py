@@ -11,7 +11,7 @@ _CONTROL_CHARACTER = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]"
 
 
 def find_title_fault(title: str) -> str | None:
-    """Return what keeps the title from being the name of a tool, and what to do; None if nothing does."""
+    """Return the reason why the title cannot be the name of a tool, with the remedy; None if it can."""
     if not title.strip():
         return "the title is blank: write one, or leave it out"
     if _CONTROL_CHARACTER.search(title):

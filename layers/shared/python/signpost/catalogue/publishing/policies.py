@@ -39,7 +39,7 @@ class PolicyPublisher:
         return NextPolicies(digest, list(_policy_changes(existing, after)))
 
     def read_next(self, sent: JsonObject | None, before: str, tenant: str, *, prune: bool) -> JsonObject:
-        """Return the rules as they will be."""
+        """Return the rules after the publication."""
         if sent is not None and prune:
             return sent
         return {**self._read_members(before, tenant), **(sent or {})}

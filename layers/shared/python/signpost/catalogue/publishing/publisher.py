@@ -139,8 +139,8 @@ class Publisher:
     def _judge_references(
         self, request: PublishRequest, known: KnownContent, beside: ExistingNames, tenant: str | None
     ) -> Sequence[PublicationWarning]:
-        """Judge the references of the bodies that were sent for this publication. Shipped content names what is shipped
-        with it, so it is not judged."""
+        """Judge the references of the bodies that were sent for this publication. References of shipped
+        content are not judged: they lead to other shipped content."""
         if self._references is None or tenant is None:
             return ()
         names = PublishedNames(

@@ -176,7 +176,7 @@ class Diagnosis:
 
 
 def describe_scope(tenant: str | None) -> str:
-    """Return the words for the scope of a tenant; None stands for what the deployment ships."""
+    """Return the words for the scope of a tenant; None stands for shipped functions and content."""
     return "the deployment" if tenant is None else f"tenant {tenant}"
 
 

@@ -86,8 +86,8 @@ class RemotePublisher:
         functions_follow: bool = False,
     ) -> Sequence[JsonObject]:
         """Show and return the warnings of a planned publication, without publishing it. Raises CommandFailed if the
-        registry would refuse it. The bodies that are new or changed are sent, since the registry judges what it has
-        received."""
+        registry would refuse it. The bodies that are new or changed are sent, since the registry judges only
+        bodies that it has received."""
         rows = {
             **_publication_rows(publication, prune=prune),
             **_following(functions_follow=functions_follow),

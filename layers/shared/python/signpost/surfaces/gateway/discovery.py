@@ -186,7 +186,7 @@ class Discovery:
         )
 
     def _schema(self, found: FoundItem, call: Call) -> JsonObject | None:
-        """Return the schema of what the first link of an item takes; None if it takes nothing."""
+        """Return the schema of the arguments that the first link of an item takes; None if it takes none."""
         # Imported with the definitions, on first use: lists and searches need none.
         from signpost.workflow.engine.capability_focus import start_schema_of  # noqa: PLC0415
 

@@ -33,7 +33,7 @@ class FoundItem:
 
 @dataclass(frozen=True)  # no slots: cached properties need a `__dict__`
 class StartableItems:
-    """What one principal can start, and the connections that discovery shows."""
+    """The items that one principal can start, and the connections that discovery shows."""
 
     catalogue: CachedCatalogue
     skills: SkillSet

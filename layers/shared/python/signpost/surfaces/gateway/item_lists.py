@@ -20,7 +20,7 @@ items with its search index is large."""
 
 
 class ItemLists:
-    """Lists what principals find."""
+    """Lists the items that principals find."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The provider of the resources at `signpost://` URIs. What it serves is imported at the first request for it."""
+"""The provider of the resources at `signpost://` URIs. Each overview is imported at its first read."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING

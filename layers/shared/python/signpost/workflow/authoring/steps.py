@@ -1,4 +1,4 @@
-"""Rewrites the steps of a workflow document: its transitions, and what its states do `onEnter`."""
+"""Rewrites the steps of a workflow document: its transitions and the `onEnter` of its states."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -15,7 +15,7 @@ class OneRunStarter:
     """Starts a run for a client token, at most once, for principals that are no callers."""
 
     def __init__(self, *, workflows: Workflows, instances: "InstanceStore", clock: "Clock") -> None:
-        """`workflows` must find definitions by what policy allows the principal."""
+        """`workflows` must find only definitions that policy allows the principal."""
         self._workflows = workflows
         self._instances = instances
         self._clock = clock

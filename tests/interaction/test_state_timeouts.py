@@ -10,11 +10,11 @@ from signpost.cli.runs.timeline import build_timeline
 from signpost.model import JsonObject, Principal, as_object
 from signpost.workflow.authoring.lint.check import BUILT_IN_KINDS, check_manifest
 from signpost.workflow.authoring.source_tree import build_source_node
+from signpost.workflow.deadlines import find_deadline
 from signpost.workflow.definition import Definition
 from signpost.workflow.definition_reader import parse_definition
 from signpost.workflow.engine.steps import ExecutorFailure, ExecutorOutcome
 from signpost.workflow.executor_kinds import ExecutorKinds
-from signpost.workflow.instance import find_deadline
 from signpost.workflow.pictures.mermaid import render_mermaid
 from signpost.workflow.pictures.model import build_picture, trail_of
 from tests.support.memory_workflows import TENANT, MemoryWorkflows, check_verified, run_until_idle

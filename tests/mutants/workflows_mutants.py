@@ -202,7 +202,7 @@ WORKFLOW_MUTANTS = (
     Mutant(
         name="state-lasts-beyond-its-timeout",
         invariant=134,
-        file=f"{_SHARED}/workflow/instance.py",
+        file=f"{_SHARED}/workflow/deadlines.py",
         there="        (instance.state_ends_at, state.timeout_target, state.timeout_ms, True),\n",
         instead="",
         tests=_OF_STATE_TIMEOUTS,

@@ -12,6 +12,7 @@ from signpost.errors import StepRefusalCode
 from signpost.identity.api_keys import ApiKeyAuthenticator
 from signpost.model import JsonObject, Principal
 from signpost.schema.validation import Validators
+from signpost.workflow.deadlines import due_at
 from signpost.workflow.definition import Definition
 from signpost.workflow.definition_reader import parse_definition
 from signpost.workflow.engine.engine import Engine, NewInstance
@@ -27,7 +28,6 @@ from signpost.workflow.instance import (
     Job,
     WriteCondition,
     child_id_of,
-    due_at,
 )
 from signpost.workflow.running.attempts import ExecutionServices
 from signpost.workflow.running.executors.human import HumanExecutor

@@ -12,7 +12,7 @@ from signpost.cli.doctor.rules.rollback_content import NewContent, find_use
 from signpost.content.model import Subscription
 from signpost.identity.credentials import ApiKey
 from signpost.model import JsonObject
-from signpost.workflow.definition import parse_published_definition
+from signpost.workflow.definition_reader import parse_published_definition
 
 NOW = 1_800_000_000.0
 DAY = 86_400

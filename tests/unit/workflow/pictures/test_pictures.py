@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from signpost.model import JsonObject
-from signpost.workflow.definition import OVERRIDE_PREFIX, Definition
+from signpost.model import OVERRIDE_PREFIX, JsonObject
+from signpost.workflow.definition import Definition
 from signpost.workflow.definition_reader import parse_published_definition
 from signpost.workflow.guards import KINDS, GuardInput, NotUnderstood, guard_of
 from signpost.workflow.instance import Hop

@@ -279,7 +279,7 @@ class Instance:
 
 def is_over(definition: Definition, instance: Instance) -> bool:
     """Return whether the instance has come to its end. The `onEnter` of the last state is part of the run."""
-    return _has_arrived(definition, instance) and not instance.entering
+    return has_arrived(definition, instance) and not instance.entering
 
 
 def has_ended(definition: Definition, instance: Instance) -> bool:
@@ -288,74 +288,14 @@ def has_ended(definition: Definition, instance: Instance) -> bool:
     return is_over(definition, instance) or (instance.fault is not None and instance.claim is None)
 
 
-def _has_arrived(definition: Definition, instance: Instance) -> bool:
+def has_arrived(definition: Definition, instance: Instance) -> bool:
     """Return whether it is cancelled or in a terminal state, even if the `onEnter` of that state is still owed."""
     return instance.cancelled is not None or definition.states[instance.state].terminal
-
-
-@dataclass(frozen=True, slots=True)
-class Deadline:
-    """The end of a timeout, of an instance or of its state."""
-
-    at: float
-    target: str
-    """The state that the instance goes to."""
-    timeout_ms: int
-    is_of_state: bool
-
-
-def find_deadline(definition: Definition, instance: Instance) -> Deadline | None:
-    """Find the next deadline. An execution that is not settled goes first, and an instance never leaves its end."""
-    is_bound = instance.claim is not None and not instance.claim.may_be_abandoned
-    if is_bound or _has_arrived(definition, instance):
-        return None
-    state = definition.states[instance.state]
-    timeouts = (
-        (instance.ends_at, definition.timeout_target, definition.timeout_ms, False),
-        (instance.state_ends_at, state.timeout_target, state.timeout_ms, True),
-    )
-    deadlines = [
-        Deadline(at, target, timeout_ms, is_of_state)
-        for at, target, timeout_ms, is_of_state in timeouts
-        if at is not None and target is not None and timeout_ms is not None
-    ]
-    return min(deadlines, key=lambda deadline: deadline.at, default=None)
-
-
-def deadline_of(definition: Definition, instance: Instance) -> float | None:
-    """Return when it times out, or when its state does."""
-    deadline = find_deadline(definition, instance)
-    return None if deadline is None else deadline.at
-
-
-def start_state_timeout(definition: Definition, state: str, now: float) -> float | None:
-    """Return when the timeout of a state is over that is entered now; None if the state has none."""
-    entered = definition.states[state]
-    return None if entered.timeout_ms is None or entered.timeout_target is None else now + entered.timeout_ms / 1000
 
 
 def child_id_of(claim: Claim) -> str:
     """Return the id of the child workflow of the current attempt: each attempt has a child of its own."""
     return f"{claim.child}c{claim.candidate}t{claim.attempt}"
-
-
-def due_at(definition: Definition, instance: Instance) -> float | None:
-    """Return the earliest time at which a worker has to look at the instance, since no caller may be doing so: at the
-    end of a lease, a pause, the deadline or an approval request, or when it has ended and its parent waits for that."""
-    if is_over(definition, instance):
-        return instance.end_unreported_since
-    request, claim = instance.open_request, instance.claim
-    times = [
-        deadline_of(definition, instance),
-        instance.end_unreported_since if has_ended(definition, instance) else None,
-    ]
-    if request is not None and not request.lapsed:
-        times.append(request.expires_at)
-    if claim is not None and claim.standing != "in_doubt":
-        times += (
-            (claim.gives_up_at, claim.until + CHILD_CHECK_INTERVAL) if claim.is_waiting_for_child else (claim.until,)
-        )
-    return min((time for time in times if time is not None), default=None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from itertools import groupby
 from signpost.cli.terminal import format_time, make_printable
 from signpost.model import Json, JsonObject
 from signpost.workflow import audit_events
+from signpost.workflow.deadlines import find_deadline
 from signpost.workflow.definition import Definition
 from signpost.workflow.engine.steps import NOOP_KIND
 from signpost.workflow.instance import (
@@ -18,7 +19,6 @@ from signpost.workflow.instance import (
     Hop,
     Instance,
     child_id_of,
-    find_deadline,
     is_over,
 )
 from signpost.workflow.running.function_run import parse_digest

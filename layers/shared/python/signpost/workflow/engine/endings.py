@@ -3,15 +3,10 @@
 from dataclasses import replace
 
 from signpost.workflow import audit_events
+from signpost.workflow.deadlines import Deadline
 from signpost.workflow.definition import Definition
 from signpost.workflow.engine.steps import Step, add_record
-from signpost.workflow.instance import (
-    Cancellation,
-    Claim,
-    Deadline,
-    Instance,
-    is_over,
-)
+from signpost.workflow.instance import Cancellation, Claim, Instance, is_over
 
 
 def apply_deadline(deadline: Deadline, step: Step, now: float) -> Step:

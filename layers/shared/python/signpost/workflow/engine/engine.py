@@ -10,6 +10,7 @@ from signpost.model import JsonObject, Principal
 from signpost.records import dataclass
 from signpost.schema.validation import Validators
 from signpost.workflow import audit_events
+from signpost.workflow.deadlines import find_deadline, start_state_timeout
 from signpost.workflow.definition import Definition
 from signpost.workflow.engine.endings import apply_deadline, apply_expiries, cancel
 from signpost.workflow.engine.moves import Walk
@@ -23,7 +24,7 @@ from signpost.workflow.engine.steps import (
     Submission,
     WakeUp,
 )
-from signpost.workflow.instance import FIRST_VERSION, Instance, find_deadline, start_state_timeout
+from signpost.workflow.instance import FIRST_VERSION, Instance
 
 
 @dataclass(frozen=True, slots=True)

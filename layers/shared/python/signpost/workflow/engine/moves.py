@@ -7,6 +7,7 @@ from dataclasses import replace
 from signpost.model import JsonObject
 from signpost.schema.validation import Validators
 from signpost.workflow import audit_events
+from signpost.workflow.deadlines import Deadline, start_state_timeout
 from signpost.workflow.definition import Definition, ExecutorSpec, OnEnter, State, Transition
 from signpost.workflow.engine.admission import admit, build_rejection_record
 from signpost.workflow.engine.approvals import answer_request, approval_evidence_of, open_approval_request
@@ -28,15 +29,7 @@ from signpost.workflow.engine.steps import (
     add_record,
 )
 from signpost.workflow.guards import passes
-from signpost.workflow.instance import (
-    ApprovalRequest,
-    AuditRecord,
-    Deadline,
-    Hop,
-    Instance,
-    add_evidence,
-    start_state_timeout,
-)
+from signpost.workflow.instance import ApprovalRequest, AuditRecord, Hop, Instance, add_evidence
 from signpost.workflow.values import apply_mapping
 
 

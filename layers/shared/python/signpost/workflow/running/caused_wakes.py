@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
+from signpost.workflow.deadlines import deadline_of
 from signpost.workflow.definition import Definition
-from signpost.workflow.instance import Instance, child_id_of, deadline_of, has_ended, is_over
+from signpost.workflow.instance import Instance, child_id_of, has_ended, is_over
 from signpost.workflow.wakes import Wake
 
 

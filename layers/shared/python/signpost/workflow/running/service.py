@@ -13,6 +13,7 @@ from signpost.errors import Unavailable, WorkflowRefusalCode
 from signpost.model import PROXY_WORKFLOW, Json, JsonObject, Principal
 from signpost.records import dataclass
 from signpost.spelling import suggest_name
+from signpost.workflow.deadlines import deadline_of
 from signpost.workflow.definition import Definition
 from signpost.workflow.engine.actors import engine_principal
 from signpost.workflow.engine.admission import (
@@ -34,7 +35,7 @@ from signpost.workflow.engine.capability_focus import (
 from signpost.workflow.engine.engine import Engine, NewInstance
 from signpost.workflow.engine.steps import CancelRequest, Refusal, StatusCheck, Step, Submission
 from signpost.workflow.expressions import is_same
-from signpost.workflow.instance import AuditEvent, Instance, deadline_of, is_over
+from signpost.workflow.instance import AuditEvent, Instance, is_over
 from signpost.workflow.ports import PublishedDefinition
 from signpost.workflow.running import overrides
 from signpost.workflow.running.answers import may_read, may_read_head, passes_kept_readers

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from signpost.errors import Unavailable
 from signpost.records import dataclass
 from signpost.workflow.audit_events import executor_in_doubt
+from signpost.workflow.deadlines import due_at
 from signpost.workflow.definition import Definition
 from signpost.workflow.engine.admission import build_busy_refusal, build_rejection_record
 from signpost.workflow.engine.engine import Engine
@@ -34,7 +35,6 @@ from signpost.workflow.instance import (
     InstanceFault,
     InstanceWrite,
     WaitReason,
-    due_at,
     has_ended,
 )
 from signpost.workflow.ports import Deferral

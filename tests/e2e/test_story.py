@@ -18,7 +18,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from local.emulator import PROJECT
-from local.stack import SAM
+from local.sam import SAM
 from signpost.mcp.names import simplify_name
 from tests.support.laptop import Laptop, Stack
 

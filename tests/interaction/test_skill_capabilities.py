@@ -94,6 +94,7 @@ class TestUnknownNames:
         error = client.ask("workflow.start", input={})["error"]
         assert error["code"] == "INPUT_SCHEMA_VIOLATION"
         assert "its input has to name a capability as `capability`" in error["message"]
+        assert error["message"].endswith("Follow the `home` link to see the available ones.")
 
     def test_a_skill_started_as_a_workflow_is_explained(self, client: CapabilityClient) -> None:
         error = client.ask("workflow.start", definitionId="price")["error"]

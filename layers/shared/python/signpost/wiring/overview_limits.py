@@ -21,7 +21,7 @@ LIMITS = (
     Limit("batch_messages", dispatch.LARGEST_BATCH, "messages of a batch, in the revisions that have batches"),
     Limit("answer_bytes", dispatch.LONGEST_ANSWER, "the longest answer; a longer tool result is a link"),
     Limit("list_entries", pages.PAGE_SIZE, "entries of a page of a list"),
-    Limit("catalogue_items", tool_specs.PAGE, "items of an answer of gateway.home and gateway.search"),
+    Limit("catalogue_items", tool_specs.PAGE, "items of an answer that lists or finds items"),
     Limit("list_delay_ms", int(REVALIDATION_INTERVAL * 1000), "how far lists lag behind a change"),
     Limit("question_lifetime_ms", int(retry_state.STATE_LIFETIME * 1000), "how long a question waits for its answer"),
     Limit("call_wait_ms", LONGEST_WAIT_MS, "how long a client waits for a call; a longer one is a run"),

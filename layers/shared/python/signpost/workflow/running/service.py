@@ -295,7 +295,7 @@ class Workflows:
             return self._build_unknown_definition(request.definition_id, principal)
         message = (
             f"{PROXY_WORKFLOW} was not started: its input has to name a capability as `{CAPABILITY}`. "
-            "Follow the `home` link to find one."
+            "Follow the `home` link to see the available ones."
         )
         return WorkflowRefusal("INPUT_SCHEMA_VIOLATION", message)
 

@@ -11,6 +11,7 @@ from signpost.model import JsonObject
 from tests.frameworks import chat_wire, responses_wire
 from tests.frameworks.following_model import FollowingModel, OfferedTool, ToolCall
 from tests.frameworks.tool_names import build_refusal, find_name_refusal
+from tests.frameworks.tool_schemas import find_schema_refusal
 
 PATH = "/v1"
 _JSON = "application/json"
@@ -58,7 +59,7 @@ class ModelServer(Door):
             return self._refuse(HTTPStatus.NOT_FOUND, f"This server has no {head.method} {head.path}.")
         request = cast("JsonObject", json.loads(body))
         tools, results = wire.read_tools(request), wire.read_results(request)
-        if refusal := find_name_refusal(tools):
+        if refusal := find_name_refusal(tools) or find_schema_refusal(tools):
             return self._refuse(HTTPStatus.BAD_REQUEST, refusal)
         decided = self._model.decide(tools, results)
         self.last_text = decided if isinstance(decided, str) else ""

@@ -7,10 +7,13 @@ from typing import Any
 
 import pytest
 
+from signpost.model import JsonObject
 from tests.frameworks.following_model import FollowingModel
 from tests.frameworks.model_server import ModelServer
 
 END = json.dumps({"workflowId": "wf_1", "state": "moved", "terminal": True, "links": []})
+
+SCHEMA: JsonObject = {"type": "object", "properties": {}}
 
 
 @pytest.fixture
@@ -30,7 +33,7 @@ def post(server: ModelServer, path: str = "chat/completions", **request: Any) ->
 
 
 def offer(name: str) -> Any:
-    return [{"type": "function", "function": {"name": name, "parameters": {"type": "object"}}}]
+    return [{"type": "function", "function": {"name": name, "parameters": SCHEMA}}]
 
 
 def test_a_call_is_answered_with_the_reason_of_a_call(server: ModelServer) -> None:
@@ -61,7 +64,7 @@ def test_a_stream_has_the_call_its_reason_and_an_end(server: ModelServer) -> Non
 
 
 def offer_flat(name: str) -> Any:
-    return [{"type": "function", "name": name, "parameters": {"type": "object"}, "strict": False}]
+    return [{"type": "function", "name": name, "parameters": SCHEMA, "strict": False}]
 
 
 def test_the_newer_api_answers_with_a_call(server: ModelServer) -> None:

@@ -5,7 +5,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import suppress
 from typing import Any
 
@@ -135,7 +135,47 @@ async def wait_for_thread() -> None:
     await asyncio.to_thread(over.wait)
 
 
-STOPPED_HERE = (wait, spin, wait_in_task_group, wait_for_thread)
+async def spin_in_callback() -> None:
+    """The loop itself drops what a callback raises."""
+
+    def spin_plainly() -> None:
+        while True:
+            pass
+
+    asyncio.get_running_loop().call_soon(spin_plainly)
+    await asyncio.sleep(60)
+
+
+async def answer_for_a_stopped_task() -> str:
+    await asyncio.gather(spin(), return_exceptions=True)
+    return "answered"
+
+
+async def leave_task_that_resists() -> str:
+    async def resist() -> None:
+        while True:
+            with suppress(asyncio.CancelledError):
+                await asyncio.sleep(60)
+
+    asyncio.create_task(resist())  # noqa: RUF006 - it is left on purpose
+    await asyncio.sleep(0)
+    return "answered"
+
+
+async def leave_generator_that_waits() -> str:
+    async def count() -> AsyncGenerator[int]:
+        try:
+            yield 1
+        finally:
+            await asyncio.sleep(60)
+
+    async for _ in count():
+        break
+    return "answered"
+
+
+LEFT = (spin_in_callback, answer_for_a_stopped_task, leave_task_that_resists, leave_generator_that_waits)
+STOPPED_HERE = (wait, spin, wait_in_task_group, wait_for_thread, *LEFT)
 STOPPED_APART = (*STOPPED_HERE, swallow_each_cancellation)
 STOPPED = [*((run, False) for run in STOPPED_HERE), *((run, True) for run in STOPPED_APART)]
 

@@ -396,7 +396,7 @@ def test_an_argument_of_another_kind_is_refused_with_the_kinds_that_have_it(
     assert answer["error"]["code"] == "INPUT_SCHEMA_VIOLATION"
     assert says in answer["error"]["message"]
     links = [(link["rel"], link["args"]) for link in answer["links"]]
-    assert links[:2] == [("list-runs", {"kind": "run"}), ("list-approvals", {"kind": "approval"})]
+    assert links[:2] == [("runs", {"query": "", "kind": "run"}), ("requests", {"query": "", "kind": "approval"})]
 
 
 @pytest.mark.invariant(10)

@@ -1,6 +1,6 @@
 """Builds the answers that show found items, each with the links that lead on from it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from signpost.catalogue.callable_skills import CallableSkill
@@ -93,9 +93,9 @@ def prompt_schema(prompt: Prompt) -> JsonObject:
     }
 
 
-def list_links() -> Sequence[JsonObject]:
-    """Return the links to the lists of the kinds that `gateway.home` does not list."""
-    return [link(rel, SEARCH, query="", kind=kind) for rel, kind in LISTED_KINDS.items()]
+def list_links(kinds: Collection[str] = frozenset(LISTED_KINDS.values())) -> Sequence[JsonObject]:
+    """Return the links to the lists of these kinds, of those that `gateway.home` does not list."""
+    return [link(rel, SEARCH, query="", kind=kind) for rel, kind in LISTED_KINDS.items() if kind in kinds]
 
 
 def next_page_link(cursor: str) -> JsonObject:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, cast
 from signpost.model import RUN_ID_PREFIX, Call, CallToolResult, JsonObject, Principal
 from signpost.search.ranking import DEFAULT_LIMIT
 from signpost.signing.ciphers import TextCipher
+from signpost.surfaces.gateway.item_answers import list_links
 from signpost.surfaces.gateway.run_items import build_request_item, build_run_item
 from signpost.surfaces.gateway.tool_specs import (
     PAGE,
@@ -41,10 +42,10 @@ class RunSearch:
     def search(self, arguments: JsonObject, call: Call) -> CallToolResult:
         """Return a page of the runs or approval requests that the arguments choose, newest first."""
         if (problem := _find_problem(arguments)) is not None:
-            return build_error("INPUT_SCHEMA_VIOLATION", problem, _list_links())
+            return build_error("INPUT_SCHEMA_VIOLATION", problem, list_links(RUN_KINDS))
         after = self._position(arguments, call.principal)
         if after is None:
-            return build_error("INPUT_SCHEMA_VIOLATION", INVALID_CURSOR, _list_links())
+            return build_error("INPUT_SCHEMA_VIOLATION", INVALID_CURSOR, list_links(RUN_KINDS))
         asked = PageRequest(call.principal, _filter_of(arguments), after, _limit_of(arguments))
         if arguments["kind"] == RUN:
             page = self._finder.list_runs(asked, mine=arguments.get("mine") is True)
@@ -114,7 +115,3 @@ def _filter_of(arguments: JsonObject) -> RunFilter:
 def _limit_of(arguments: JsonObject) -> int:
     limit = arguments.get("limit", 0)
     return min(int(limit), PAGE) or DEFAULT_LIMIT if isinstance(limit, int | float) else DEFAULT_LIMIT
-
-
-def _list_links() -> Sequence[JsonObject]:
-    return [link(f"list-{kind}s", SEARCH, kind=kind) for kind in RUN_KINDS]

@@ -33,7 +33,7 @@ def test_a_framework_drives_a_workflow_to_its_end(
     assert framework.block.documented_revisions <= set(done.revisions)
 
 
-@pytest.mark.invariant(141)
+@pytest.mark.invariant(147)
 @pytest.mark.parametrize("endpoint", ENDPOINTS)
 def test_a_client_sends_objects_as_json_text(endpoint: str, product_stack: Stack, key: str) -> None:
     def call(tool: str, **arguments: Any) -> Any:

@@ -102,7 +102,7 @@ def test_a_section_calls_its_function_unless_the_namespace_is_internal(laptop: L
     assert guarded["error"]["code"] == "internal_namespace"
 
 
-@pytest.mark.invariant(141)
+@pytest.mark.invariant(144)
 def test_a_registration_warns_of_references_to_nothing(laptop: Laptop, registry_stack: Stack) -> None:
     document = {"id": "links", "skill": "# Links\n\nSee iii://link and iii://links."}
     registered = invoke_registry(laptop, registry_stack, "skills::register", document)

@@ -284,7 +284,7 @@ def explore(block: int, *, portable_names: bool) -> LinkTally:
     return tally
 
 
-@pytest.mark.invariant(141)
+@pytest.mark.invariant(143)
 @pytest.mark.parametrize("portable_names", [False, True], ids=["as named", "portable"])
 @pytest.mark.parametrize("block", range(BLOCKS))
 def test_links_of_generated_catalogues_are_sound_and_complete(

@@ -370,7 +370,7 @@ def test_a_capability_of_a_long_function_is_run_by_the_worker() -> None:
     assert caller.look(answer)["context"] == {"lastResult": {"what": "ship"}}
 
 
-@pytest.mark.invariant(141)
+@pytest.mark.invariant(142)
 def test_a_function_that_is_withheld_after_a_long_call_cannot_be_called_in_its_run() -> None:
     caller = LongCallClient(FLAT)
     began = caller.build()

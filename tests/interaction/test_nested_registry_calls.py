@@ -271,7 +271,7 @@ def schedule_of(**rights: Any) -> JsonObject:
     return {"version": 1, "workflows": {"tour": definition}, "schedules": {"daily": daily}}
 
 
-@pytest.mark.invariant(142)
+@pytest.mark.invariant(145)
 @pytest.mark.parametrize("rights", [{"permissions": ["mail"]}, {"roles": ["staff"]}])
 def test_a_function_gives_a_schedule_no_right_that_it_does_not_have(rights: JsonObject) -> None:
     """Its caller has the right. The function was granted others, and would act with it once the schedule starts."""

@@ -67,13 +67,13 @@ def build_step(client: FunctionToolClient, transition: str) -> dict[str, Any]:
     return {"workflowId": run["workflowId"], "expectedVersion": 1, "transition": transition}
 
 
-@pytest.mark.invariant(141)
+@pytest.mark.invariant(147)
 def test_a_transition_takes_its_arguments_as_json_text(client: FunctionToolClient) -> None:
     paid = call(client, "workflow.submit", {**build_step(client, "pay"), "arguments": '{"amount": 7}'})
     assert (paid["version"], paid["context"]) == (2, {"amount": 7})
 
 
-@pytest.mark.invariant(141)
+@pytest.mark.invariant(147)
 def test_a_start_takes_its_input_as_json_text_and_is_the_start_of_the_same_object(client: FunctionToolClient) -> None:
     inputs: list[Any] = ['{"amount": 5}', {"amount": 5}]
     assert len({start(client, input=sent, clientToken="t")["workflowId"] for sent in inputs}) == 1
@@ -81,7 +81,7 @@ def test_a_start_takes_its_input_as_json_text_and_is_the_start_of_the_same_objec
     assert changed["error"]["code"] == "ALREADY_STARTED"
 
 
-@pytest.mark.invariant(141)
+@pytest.mark.invariant(147)
 @pytest.mark.parametrize(
     "text",
     ["", "seven", "[7]", "null", '{"amount": NaN}', '{"amount": 1, "amount": 2}', '{"a":' * 101 + "1" + "}" * 101],
@@ -98,14 +98,14 @@ def test_a_text_that_is_no_json_object_is_refused_by_the_name_of_its_argument(
     assert "the argument `input` is a text" in start(client, input=text)["error"]["message"]
 
 
-@pytest.mark.invariant(141)
+@pytest.mark.invariant(147)
 @pytest.mark.parametrize("text", ['{"amount": "seven"}', '{"sum": 7}'])
 def test_the_object_of_a_text_meets_the_schema_of_the_transition(client: FunctionToolClient, text: str) -> None:
     refused = call(client, "workflow.submit", {**build_step(client, "pay"), "arguments": text})
     assert (refused["error"]["code"], refused["version"]) == ("INPUT_SCHEMA_VIOLATION", 1)
 
 
-@pytest.mark.invariant(142)
+@pytest.mark.invariant(148)
 @pytest.mark.parametrize("own", [{"arguments": {"amount": 7}}, {"arguments": '{"amount": 7}'}])
 def test_a_copy_of_the_call_in_its_arguments_counts_as_the_arguments_in_the_copy(
     client: FunctionToolClient, own: JsonObject
@@ -115,13 +115,13 @@ def test_a_copy_of_the_call_in_its_arguments_counts_as_the_arguments_in_the_copy
     assert (paid["version"], paid["context"]) == (2, {"amount": 7})
 
 
-@pytest.mark.invariant(142)
+@pytest.mark.invariant(148)
 def test_a_copy_of_a_call_without_arguments_has_none(client: FunctionToolClient) -> None:
     step = build_step(client, "pay")
     assert call(client, "workflow.submit", {**step, "arguments": step})["version"] == 2
 
 
-@pytest.mark.invariant(142)
+@pytest.mark.invariant(148)
 @pytest.mark.parametrize("change", [{"transition": "pay"}, {"expectedVersion": 2}, {"workflowId": "wf_1"}])
 def test_arguments_that_name_another_call_stay_as_they_are(client: FunctionToolClient, change: JsonObject) -> None:
     step = build_step(client, "note")

@@ -394,7 +394,7 @@ def test_a_capability_named_after_a_function_that_follows_is_not_named(stage: Re
     assert [code for code, _, _ in stage.codes(payload)] == ["rule_about_nothing"] * 3
 
 
-@pytest.mark.invariant(141)
+@pytest.mark.invariant(144)
 def test_a_registered_document_has_the_warnings_of_a_published_one(stage: ReferenceStage) -> None:
     stage.host("shop::list", "5", readable=False)
     stage.call("skills::register", {"id": "shop/guide", "skill": "# Guide"})
@@ -407,7 +407,7 @@ def test_a_registered_document_has_the_warnings_of_a_published_one(stage: Refere
     assert "warnings" not in itself
 
 
-@pytest.mark.invariant(141)
+@pytest.mark.invariant(144)
 def test_a_registered_prompt_has_the_warnings_of_a_published_one(stage: ReferenceStage) -> None:
     registered = stage.call("prompts::register", PROMPT)["warnings"]
     assert registered == stage.invoke("publish", {"prompts": [PROMPT]})["warnings"]
@@ -416,7 +416,7 @@ def test_a_registered_prompt_has_the_warnings_of_a_published_one(stage: Referenc
     assert "warnings" not in stage.call("prompts::register", PROMPT)
 
 
-@pytest.mark.invariant(141)
+@pytest.mark.invariant(144)
 @pytest.mark.parametrize(
     ("function", "payload"),
     [

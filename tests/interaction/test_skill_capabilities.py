@@ -264,7 +264,7 @@ def test_a_deployed_skill_can_be_started_within_two_seconds(client: CapabilityCl
     assert client.start("echo", input="hi")["error"]["code"] == "NOT_FOUND"
 
 
-@pytest.mark.invariant(141)
+@pytest.mark.invariant(142)
 @pytest.mark.parametrize(("setting", "value"), [("hidden_prefixes", "yard::"), ("require_expose", 1)])
 def test_a_function_that_is_withheld_after_the_start_is_not_run(
     client: CapabilityClient, setting: str, value: str | int

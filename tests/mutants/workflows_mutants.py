@@ -241,7 +241,7 @@ WORKFLOW_MUTANTS = (
     ),
     Mutant(
         name="arguments-taken-out-of-another-call",
-        invariant=142,
+        invariant=148,
         file=f"{_SHARED}/surfaces/gateway/object_arguments.py",
         there="if not isinstance(sent, Mapping) or _leave_out_arguments(sent) != _leave_out_arguments(arguments):",
         instead='if not isinstance(sent, Mapping) or "workflowId" not in sent:',

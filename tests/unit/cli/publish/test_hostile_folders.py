@@ -56,7 +56,7 @@ def without_rights() -> Generator[None]:
         os.seteuid(before)
 
 
-@pytest.mark.invariant(143)
+@pytest.mark.invariant(146)
 @pytest.mark.parametrize("name", ["manifest.yaml", "prompts.yaml"])
 def test_a_file_that_is_a_link_out_of_the_folder_is_refused(folder: Path, private: Path, name: str) -> None:
     (folder / name).symlink_to(private / name)
@@ -64,7 +64,7 @@ def test_a_file_that_is_a_link_out_of_the_folder_is_refused(folder: Path, privat
         read_folder_publication(folder, CheckRules())
 
 
-@pytest.mark.invariant(143)
+@pytest.mark.invariant(146)
 @pytest.mark.parametrize("target", ["../private", "..", "/nowhere", "skills"])
 def test_skills_that_are_a_link_out_of_the_folder_are_refused(folder: Path, private: Path, target: str) -> None:
     (folder / "skills").rename(folder / "documents")
@@ -80,7 +80,7 @@ def test_a_link_within_the_folder_is_followed(folder: Path) -> None:
     assert read(folder).bodies == {"yard": "# Yard\n"}
 
 
-@pytest.mark.invariant(143)
+@pytest.mark.invariant(146)
 @pytest.mark.parametrize("name", ["skills/pipe.md", "prompts.yaml", "manifest.yaml", "notes.yaml", "webhook.json"])
 def test_a_pipe_is_not_waited_for(folder: Path, name: str) -> None:
     os.mkfifo(folder / name)
@@ -111,7 +111,7 @@ def test_a_document_of_the_largest_size_is_read(folder: Path) -> None:
     assert read(folder).bodies == {"yard": "#" * LARGEST_BODY}
 
 
-@pytest.mark.invariant(143)
+@pytest.mark.invariant(146)
 def test_a_folder_that_cannot_be_read_is_a_problem(tmp_path: Path, folder: Path) -> None:
     """Its documents would look as if they were gone, and a pruning publication would remove them."""
     for parent in (tmp_path, *tmp_path.parents[:3]):

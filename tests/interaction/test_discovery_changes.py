@@ -97,6 +97,23 @@ def test_callers_of_one_gateway_find_what_their_own_roles_allow() -> None:
             assert ("error" not in ask(guest, "gateway.describe", id=name)) is is_allowed, name
 
 
+def test_no_suggestion_names_what_the_default_denies() -> None:
+    allowed: JsonObject = {"kind": "allow", "who": ["*"], "what": ["skill:echo"]}
+    guest = GuestGateway(with_vault=True, policies={"default": "deny", "echo": allowed})
+    assert [item["id"] for item in ask(guest, "gateway.home")["items"]] == ["echo"]
+    explained = ask(guest, "workflow.explain", definitionId="proxy_default")
+    assert explained["states"]["ready"]["transitions"] == ["echo"]
+    asked: Sequence[tuple[str, JsonObject]] = [
+        *(("gateway.describe", {"id": name}) for name in ("vault.ope", "tou", "yard/guid", "greetin", "yard://gat")),
+        *(("workflow.start", {"input": {"capability": name}}) for name in ("vault.ope", "vault.rea")),
+        ("workflow.start", {"definitionId": "tou"}),
+        ("workflow.explain", {"definitionId": "tou"}),
+        ("workflow.explain", {"definitionId": "proxy_default", "transition": "vault.ope"}),
+    ]
+    for tool, arguments in asked:
+        assert "Did you mean" not in ask(guest, tool, **arguments)["error"]["message"], arguments
+
+
 def test_a_caller_of_another_tenant_finds_nothing_of_this_one() -> None:
     guest = GuestGateway(with_vault=True)
     assert ask(guest, "gateway.home")["items"] != []

@@ -18,6 +18,7 @@ from signpost.model import (
     JsonObject,
     Prompt,
     Tool,
+    as_object,
 )
 from signpost.signing.seals import Sealer
 from signpost.spelling import suggest_name
@@ -187,12 +188,9 @@ class Discovery:
 
     def _schema(self, found: FoundItem, call: Call) -> JsonObject | None:
         """Return the schema of the arguments that the first link of an item takes; None if it takes none."""
-        # Imported with the definitions, on first use: lists and searches need none.
-        from signpost.workflow.engine.capability_focus import start_schema_of  # noqa: PLC0415
-
         match found.source:
             case CallableSkill(hosted=hosted):
-                return start_schema_of(skill_arguments(hosted.input_schema))
+                return _start_schema_of(skill_arguments(hosted.input_schema))
             case Prompt() as prompt:
                 return prompt_schema(prompt)
             case None:
@@ -201,11 +199,9 @@ class Discovery:
                 return None
 
     def _published_schema(self, found: FoundItem, call: Call) -> JsonObject | None:
-        from signpost.workflow.engine.argument_schemas import input_schema_of  # noqa: PLC0415 - as above
-        from signpost.workflow.engine.capability_focus import (  # noqa: PLC0415 - as above
-            capability_schema_of,
-            start_schema_of,
-        )
+        # Imported with the definitions, on first use: lists and searches need none.
+        from signpost.workflow.engine.argument_schemas import input_schema_of  # noqa: PLC0415
+        from signpost.workflow.engine.capability_focus import capability_schema_of  # noqa: PLC0415 - as above
 
         item, tenant = found.item, call.principal.tenant
         match item.kind:
@@ -214,7 +210,7 @@ class Discovery:
             case tool_specs.CAPABILITY:
                 digest = self.lists.startable(call.principal).catalogue.proxy
                 proxy = self._definitions().load_pinned(tenant, PROXY_WORKFLOW, digest)
-                return start_schema_of(capability_schema_of(proxy, item.id))
+                return _start_schema_of(capability_schema_of(proxy, item.id))
             case _:
                 return None
 
@@ -225,3 +221,13 @@ class Discovery:
         advice = f"Did you mean {close}?" if close else "Follow the `search` link to find items."
         links = describe_links(close, kinds[0] if len(kinds) == 1 else None)
         return build_error("NOT_FOUND", f"There is no item with the id {name}. {advice}", links)
+
+
+def _start_schema_of(arguments: JsonObject) -> JsonObject:
+    """Return the schema of the input that starts a capability, by the schema of its arguments."""
+    if CAPABILITY not in as_object(arguments.get("properties")):
+        return arguments
+    # Imported on first use: hardly any skill has an argument of this name, and the engine is slow to import.
+    from signpost.workflow.engine.capability_focus import start_schema_of  # noqa: PLC0415
+
+    return start_schema_of(arguments)

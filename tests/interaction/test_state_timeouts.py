@@ -13,7 +13,7 @@ from signpost.workflow.authoring.source_tree import build_source_node
 from signpost.workflow.deadlines import find_deadline
 from signpost.workflow.definition import Definition
 from signpost.workflow.definition_reader import parse_definition
-from signpost.workflow.engine.steps import ExecutorFailure, ExecutorOutcome
+from signpost.workflow.engine.steps import ExecutorFailure
 from signpost.workflow.executor_kinds import ExecutorKinds
 from signpost.workflow.pictures.mermaid import render_mermaid
 from signpost.workflow.pictures.model import build_picture, trail_of
@@ -89,10 +89,10 @@ def test_a_timeout_is_a_wake_of_the_write_that_sets_it() -> None:
     assert world.load_instance(run).state == "reminded"
 
 
-def test_the_timeout_of_a_workflow_is_a_wake_of_its_start() -> None:
+def test_the_timeout_of_a_workflow_is_left_to_the_sweeper_and_to_callers() -> None:
     world, run = begin(document(timeoutMs=300_000, onTimeout={"target": "late"}))
-    wake_without_a_sweep(world, 300)
-    assert world.load_instance(run).state == "late"
+    assert world.instances.wakes == []
+    assert state_after(world, run, 300) == "late"
 
 
 def test_a_timeout_that_is_over_while_a_step_is_executed_follows_the_step() -> None:
@@ -118,27 +118,26 @@ def fail_after(world: MemoryWorkflows, seconds: float) -> ExecutorFailure:
     return ExecutorFailure("permanent_error", "No.")
 
 
-def test_a_move_within_a_timeout_wakes_nothing_again() -> None:
-    """The timeout of the workflow stays the same, so only the start has a wake for it."""
-    world, run = begin(document(timeoutMs=300_000, onTimeout={"target": "late"}))
-    (start,) = world.instances.wakes
-    world.submit(run, "ask", ANN)
+def test_each_entry_into_a_state_with_a_timeout_has_one_wake() -> None:
+    world, run = begin(None, "ask")
+    world.clock.advance(10)
+    world.submit(run, "note", ANN)
     world.submit(run, "back", ANN)
-    deadlines = [wake.at for _, wake in world.instances.wakes]
-    assert deadlines == [start[1].at, world.clock.now() + 60, start[1].at]
+    assert [wake.at for _, wake in world.instances.wakes] == [world.clock.now() + 50, world.clock.now() + 60]
 
 
 def test_a_step_that_is_executed_within_a_timeout_wakes_nothing_again() -> None:
-    act = {"act": {"target": "open", "executor": {"kind": "act"}, "reliability": {"timeoutMs": 5_000}}}
-    states = {"open": {"transitions": act}, "late": {"terminal": True}}
-    world = MemoryWorkflows({"act": PlayedExecutor(lambda _: ExecutorOutcome(1))})
-    world.publish(
-        "demo", {"initialState": "open", "states": states, "timeoutMs": 300_000, "onTimeout": {"target": "late"}}
-    )
+    step = {"act": {"target": "late", "executor": {"kind": "act"}, "reliability": {"timeoutMs": 5_000}}}
+    states = {
+        "open": {"timeoutMs": 300_000, "onTimeout": {"target": "late"}, "transitions": step},
+        "late": {"terminal": True},
+    }
+    world = MemoryWorkflows({"act": PlayedExecutor(lambda _: fail_after(world, 1))})
+    world.publish("demo", {"initialState": "open", "states": states})
     run = world.start(ANN)["workflowId"]
-    assert "error" not in world.submit(run, "act", ANN)
+    assert world.submit(run, "act", ANN)["error"]["code"] == "EXECUTOR_FAILED"
     assert len(world.instances.wakes) == 1
-    wake_without_a_sweep(world, 300)
+    wake_without_a_sweep(world, 299)
     assert world.load_instance(run).state == "late"
 
 

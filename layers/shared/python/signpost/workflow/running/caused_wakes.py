@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from signpost.workflow.deadlines import deadline_of
+from signpost.workflow.deadlines import find_deadline
 from signpost.workflow.definition import Definition
 from signpost.workflow.instance import Instance, child_id_of, has_ended, is_over
 from signpost.workflow.wakes import Wake
@@ -15,9 +15,10 @@ def has_end_to_report(definition: Definition, before: Instance | None, after: In
 
 
 def build_wakes(definition: Definition, before: Instance | None, after: Instance, now: float) -> Sequence[Wake]:
-    """Return the wakes that a write causes: for the instance itself, if it continues later, has another deadline,
-    or may be cancelled by its parent now; for the parent that waits for it; and for the child that it waited for."""
-    wakes = [*_build_deadline_wakes(definition, before, after, now)]
+    """Return the wakes that a write causes: for the instance itself, if it continues later, has entered a state with
+    a timeout, or may be cancelled by its parent now; for the parent that waits for it; and for the child that it waited
+    for."""
+    wakes = [*_build_timeout_wakes(definition, before, after, now)]
     claim = after.claim
     if claim is not None and claim.standing == "waiting":
         wakes.append(Wake(after.id, claim.until))
@@ -34,12 +35,13 @@ def build_wakes(definition: Definition, before: Instance | None, after: Instance
     return wakes
 
 
-def _build_deadline_wakes(
+def _build_timeout_wakes(
     definition: Definition, before: Instance | None, after: Instance, now: float
 ) -> Iterator[Wake]:
-    """Yield the wake for the deadline of the instance, unless an earlier write has caused it. If the deadline has
-    passed, that wake may have met a step that was executed, and had no effect."""
-    deadline = deadline_of(definition, after)
-    is_new = before is None or before.next_deadline != after.next_deadline
-    if deadline is not None and (is_new or deadline <= now):
-        yield Wake(after.id, deadline)
+    """Yield the wake for the timeout of the state, unless an earlier write has caused it. If the timeout is over, that
+    wake may have met a step that was executed, and had no effect. The timeout of the workflow is left to the sweeper
+    and to the next caller."""
+    deadline = find_deadline(definition, after)
+    is_new = before is None or before.state_ends_at != after.state_ends_at
+    if deadline is not None and deadline.is_of_state and (is_new or deadline.at <= now):
+        yield Wake(after.id, deadline.at)

@@ -416,6 +416,13 @@ def test_a_registered_prompt_has_the_warnings_of_a_published_one(stage: Referenc
     assert "warnings" not in stage.call("prompts::register", PROMPT)
 
 
+def test_a_prompt_may_be_registered_before_its_function_and_is_refused_if_strict(stage: ReferenceStage) -> None:
+    """No function has a similar name, so it is no mistyped one."""
+    early: JsonObject = {**PROMPT, "function_id": "quay::book"}
+    assert sorted(stage.call("prompts::register", early)) == ["name", "registered_at"]
+    assert stage.expect_refusal("prompts::register", {**early, "strict": True}).code == "invalid_content"
+
+
 @pytest.mark.invariant(144)
 @pytest.mark.parametrize(
     ("function", "payload"),

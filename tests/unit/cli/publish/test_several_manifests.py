@@ -63,3 +63,23 @@ def test_a_workflow_of_no_manifest_of_the_folder_is_named(
 def test_a_manifest_checked_alone_knows_its_own_workflows_only(folder: Path) -> None:
     (folder / "parent.yaml").write_text(PARENT % ("child", "child"))
     assert main(["check", str(folder / "parent.yaml"), "--strict"]) == 1
+
+
+DEEP = "version: 1\nworkflows: { deep: { initialState: a, x-note: %s, states: { a: { terminal: true } } } }\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (CHILD.replace("terminal: true", "terminal: true, title: Other"), "is defined differently in"),
+        (DEEP % ("[" * 60 + "]" * 60), "is nested more than"),
+    ],
+)
+def test_a_check_finds_what_a_publication_would_be_refused_for(
+    folder: Path, text: str, problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "other.yaml").write_text(text)
+    with pytest.raises(CommandFailed, match=problem):
+        read_folder_publication(folder, CheckRules())
+    assert main(["check", str(folder)]) == 1
+    assert problem in capsys.readouterr().out

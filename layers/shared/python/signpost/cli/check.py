@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from signpost.cli.failure import CommandFailed
 from signpost.cli.publish import checking
+from signpost.cli.publish.definitions import DefinitionCollector
 from signpost.cli.publish.ignored_files import find_ignored_files
 from signpost.cli.publish.list_entries import find_in_folder, find_unread_fields
 from signpost.cli.publish.manifest_files import find_manifests, read_manifest
@@ -48,12 +49,16 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.path is None:
         raise CommandFailed("The path is missing: give a manifest or a folder. `.` is the current folder.")
     rules = checking.rules_of(arguments)
-    problems: list[Problem] = []
+    problems, definitions = list[Problem](), DefinitionCollector()
     manifests = {path: read_manifest(path) for path in find_manifests(arguments.path)}
     beside = checking.list_workflows(manifests.values())
     for path, found in manifests.items():
-        problems += checking.find_problems(found, path, rules, beside)
+        found_here = checking.find_problems(found, path, rules, beside)
+        if found.manifest is not None and not any(problem.severity == "error" for problem in found_here):
+            definitions.add_manifest(found.manifest)
+        problems += found_here
         problems += find_unread_fields(found.manifest) if found.manifest else ()
+    problems += definitions.problems
     if arguments.path.is_dir():
         problems += [*find_ignored_files(arguments.path), *find_in_folder(arguments.path)]
     if arguments.stack is not None and not any(problem.severity == "error" for problem in problems):

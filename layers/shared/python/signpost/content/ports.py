@@ -34,7 +34,9 @@ class EntryReferences(Protocol):
         """`documents` returns the ids of the other documents. It is called only if the document has links."""
         ...
 
-    def find_prompt_warnings(self, prompt: StoredPrompt, tenant: str) -> Sequence[PublicationWarning]: ...
+    def find_prompt_warnings(self, prompt: StoredPrompt, tenant: str, *, strict: bool) -> Sequence[PublicationWarning]:
+        """Unless `strict`, a function counts as one to come, if none that is hosted has a similar name."""
+        ...
 
 
 class ContentStore(Protocol):

@@ -26,7 +26,9 @@ class EntryReferenceJudge:
         names = PublishedNames(references=references, documents={*documents(), skill_id})
         return list(self._judge.find_warnings(request, names, tenant))
 
-    def find_prompt_warnings(self, prompt: StoredPrompt, tenant: str) -> Sequence[PublicationWarning]:
+    def find_prompt_warnings(self, prompt: StoredPrompt, tenant: str, *, strict: bool) -> Sequence[PublicationWarning]:
+        if not strict and not self._judge.hosts_similar(prompt.function.strip(), tenant):
+            return ()
         names = PublishedNames(references={}, documents=())
         return list(self._judge.find_warnings(_request_of(prompts=[prompt]), names, tenant))
 

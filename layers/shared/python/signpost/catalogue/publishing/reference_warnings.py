@@ -18,6 +18,7 @@ from signpost.errors import WarningCode
 from signpost.hazards.model import EntryKind, PublicationWarning
 from signpost.model import Json, as_object
 from signpost.records import dataclass
+from signpost.spelling import suggest_name
 from signpost.workflow.authoring.problems import suggestion_for
 from signpost.workflow.executor_kinds import ExecutorKinds
 
@@ -68,6 +69,11 @@ class ReferenceJudge:
             from signpost.catalogue.publishing.rule_warnings import find_rule_warnings  # noqa: PLC0415 - few have rules
 
             yield from find_rule_warnings(names.rules, hosted, functions_follow=request.functions_follow)
+
+    def hosts_similar(self, function: str, tenant: str) -> bool:
+        """Whether an executor hosts a function with a similar name, so that this one is probably mistyped."""
+        hosted = [one.function for one in self._functions.of(tenant, fresh=True).functions]
+        return suggest_name(function, hosted) is not None
 
     def _check_connection(self, name: str, kind: Json) -> Iterator[PublicationWarning]:
         kinds = self._kinds()

@@ -165,7 +165,9 @@ class RegistryFunctions:
         if isinstance(arguments, RegistryRefusal):
             return arguments
         name, description, function = fields
-        warnings = self._warn_of_prompt(StoredPrompt(name, description, function, arguments, ""), caller)
+        is_strict = payload.get("strict") is True
+        stored = StoredPrompt(name, description, function, arguments, "")
+        warnings = self._warn_of_prompt(stored, caller, strict=is_strict)
         if refusal := _refuse_strictly(payload, warnings):
             return refusal
         prompt = self._prompts.register(name, description, function, arguments, caller)
@@ -173,7 +175,7 @@ class RegistryFunctions:
             return prompt
         return {"name": name, "registered_at": prompt.registered_at, **warnings_field(warnings)}
 
-    def _warn_of_prompt(self, prompt: StoredPrompt, caller: Caller) -> Sequence[PublicationWarning]:
+    def _warn_of_prompt(self, prompt: StoredPrompt, caller: Caller, *, strict: bool) -> Sequence[PublicationWarning]:
         from signpost.content.content_warnings import find_name_warnings, find_prompt_warnings  # noqa: PLC0415 - as above
 
         if refusal_of_prompt(prompt):
@@ -182,7 +184,7 @@ class RegistryFunctions:
         found = [*find_prompt_warnings(prompt), *find_name_warnings("prompt", [prompt.name], others)]
         if self._references is None or caller.tenant is None:
             return found
-        return [*found, *self._references.find_prompt_warnings(prompt, caller.tenant)]
+        return [*found, *self._references.find_prompt_warnings(prompt, caller.tenant, strict=strict)]
 
     def _unregister_prompt(self, payload: JsonObject, caller: Caller) -> RegistryAnswer:
         fields = payloads.text_fields(payload, "name")

@@ -296,7 +296,7 @@ DEFINITION_ATTACKS = (
                 (
                     Removal(
                         DEFINITION_SOURCE,
-                        "if definition.id != PROXY_WORKFLOW or access.is_open:",
+                        "if definition.id != PROXY_WORKFLOW:",
                         "if definition.id:",
                     ),
                 ),

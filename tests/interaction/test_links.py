@@ -44,11 +44,11 @@ CALLERS: Mapping[str, Principal] = {
 }
 CANCELLERS = frozenset({"agent", "robot"})
 """The caller that starts every instance, and the one with the permission to cancel it."""
-BLOCKS, DEFINITIONS, WALKS, STEPS = 4, count_examples(24), 2, 6
+BLOCKS, DEFINITIONS, WALKS, STEPS = 4, count_examples(16), 2, 6
 """Of the generated set: so many tests, of so many definitions each."""
 LEAST = 25
 """Links that are followed, and moves that are possible, for each definition on average at least."""
-EXAMPLE_WALKS, EXAMPLE_STEPS = count_examples(12), 14
+EXAMPLE_WALKS, EXAMPLE_STEPS = count_examples(8), 14
 WAITS = (0, 0, 0, 40_000)
 """Seconds between two steps. Three long ones bring a generated definition to its deadline, if it has one."""
 EXPIRING = (0, 40, 70)

@@ -21,15 +21,15 @@ BUDGETS: Mapping[str, int] = {
     "architecture": 15,
     "attacks": 60,
     "conformance": 30,
-    "contract": 200,
+    "contract": 240,
     "differential": 20,
-    "docs": 300,
-    "e2e": 1650,
+    "docs": 340,
+    "e2e": 1950,
     "fuzz": 80,
-    "interaction": 450,
+    "interaction": 620,
     "local": 20,
-    "model": 120,
-    "unit": 320,
+    "model": 80,
+    "unit": 400,
 }
 """Seconds of one worker that the tests of a folder may take on a quiet machine, with coverage."""
 

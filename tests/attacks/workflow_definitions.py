@@ -47,13 +47,14 @@ DENIED: JsonObject = {
     "who": [f"role:{GUEST}"],
     "what": ["vault.pay", "workflow:vault_opening"],
 }
-CAPABILITIES: Mapping[str, Any] = {"expose": [{"name": "vault.pay", "executor": PAYMENT}, {"name": "yard.look"}]}
+VISIBLE: Mapping[str, Any] = {"name": "yard.look"}
+CAPABILITIES: Mapping[str, Any] = {"expose": [{"name": "vault.pay", "executor": PAYMENT}, VISIBLE]}
 MANIFEST: Mapping[str, Any] = {"proxy": CAPABILITIES, "workflows": {"vault_opening": define_one_step()}}
+WITHOUT_HIDDEN: Mapping[str, Any] = {"proxy": {"expose": [VISIBLE]}}
 NAMED = (
     ("workflow.start", "definitionId"),
     ("workflow.explain", "definitionId"),
     ("gateway.describe", "id"),
-    ("gateway.search", "query"),
 )
 SPELLINGS = ("vault_opening", "vault_opennig")
 """The name of a hidden workflow, and one that is nearly it, which advice would correct."""
@@ -110,15 +111,19 @@ def compare_hidden_with_unknown(target: Target) -> Outcome:
     deny_guests(target)
     guest = target.make_key(GUEST, roles=[GUEST])
     foreign = _start_run_of_another_tenant(target)
+    bare_guest = _make_guest_of_nothing_hidden(target)
     with _separate_processes(target):
         pairs = [
             *((tool, argument, name, "q" * len(name)) for tool, argument in NAMED for name in SPELLINGS),
             ("workflow.get", "workflowId", foreign, f"wf_{'0' * (len(foreign) - 3)}"),
         ]
-        differences = [_find_difference(target, guest, *pair) for pair in pairs]
+        differences = [
+            *(_find_difference(target, guest, *pair) for pair in pairs),
+            *(_find_difference_of_search(target, (guest, bare_guest), name) for name in SPELLINGS),
+        ]
     if found := [difference for difference in differences if difference]:
         return succeeded("; ".join(found))
-    return held(f"{len(pairs)} pairs of requests: the same status, the same text, the same calls to AWS")
+    return held(f"{len(differences)} pairs of requests: the same status, the same text, the same calls to AWS")
 
 
 def compare_hidden_run_with_missing(target: Target) -> Outcome:
@@ -152,6 +157,16 @@ def _start_run_of_another_tenant(target: Target) -> str:
     return run["workflowId"]
 
 
+def _make_guest_of_nothing_hidden(target: Target) -> str:
+    """Return the key of a guest of another tenant, which has the visible items only."""
+    bare = target.on.new_target()
+    there = connect_workflows(bare)
+    host_payments(there)
+    there.publish(**WITHOUT_HIDDEN)
+    deny_guests(bare)
+    return bare.make_key(GUEST, roles=[GUEST])
+
+
 @contextmanager
 def _separate_processes(target: Target) -> Generator[None]:
     """Handle each request in a process that remembers nothing of the ones before, and reports its calls to AWS."""
@@ -166,12 +181,23 @@ def _find_difference(
     target: Target, guest: str, tool: str, argument: str, hidden: str, unknown: str, more: Mapping[str, Any] = NOTHING
 ) -> str | None:
     """Ask by the name of a hidden thing and by one that does not exist, and say by what the answers differ."""
-    kinds = ("status", "text", "calls to AWS")
     traces = [_trace(target, guest, tool, {argument: name, **more}, name) for name in (hidden, unknown)]
+    return _compare(f"{tool} of {hidden}", traces)
+
+
+def _find_difference_of_search(target: Target, guests: Sequence[str], name: str) -> str | None:
+    """Search for the name of a hidden item where it is hidden and where there is none. Two words in one tenant cannot
+    be compared: a word may occur in visible items."""
+    traces = [_trace(target, guest, "gateway.search", {"query": name}, name) for guest in guests]
+    return _compare(f"gateway.search of {name}", traces)
+
+
+def _compare(request: str, traces: Sequence[tuple[int, str, str]]) -> str | None:
+    kinds = ("status", "text", "calls to AWS")
     if not traces[0][2]:
-        raise UnplayedError(f"{tool} reported no calls to AWS")
+        raise UnplayedError(f"{request} reported no calls to AWS")
     differing = [kind for kind, *values in zip(kinds, *traces, strict=True) if values[0] != values[1]]
-    return f"{tool} of {hidden} differs in {' and '.join(differing)}" if differing else None
+    return f"{request} differs in {' and '.join(differing)}" if differing else None
 
 
 def _trace(target: Target, guest: str, tool: str, arguments: Mapping[str, Any], name: str) -> tuple[int, str, str]:

@@ -126,9 +126,19 @@ def portable_names_of_tools_are_callable(sent: Sent, ours: Outcome, theirs: Outc
 def null_for_an_argument_of_a_prompt_counts_as_left_out(sent: Sent, ours: Outcome, theirs: Outcome) -> bool:
     """docs/flat.md: many hosts send null for what a model leaves out. The schema has texts only, and the SDK refuses
     null."""
+    return sent.method == "prompts/get" and _has_null(sent) and ours.code is None and _refused_params(theirs)
+
+
+def null_for_an_optional_argument_of_a_tool_counts_as_left_out(sent: Sent, ours: Outcome, theirs: Outcome) -> bool:
+    """As for prompts. The SDK answers that the schema does not take null."""
+    both_answer = ours.code is None and theirs.code is None
+    refused = theirs.is_error is True and ours.is_error is False
+    return sent.method == "tools/call" and _has_null(sent) and both_answer and refused
+
+
+def _has_null(sent: Sent) -> bool:
     arguments = sent.params.get("arguments")
-    has_null = isinstance(arguments, Mapping) and None in arguments.values()
-    return sent.method == "prompts/get" and has_null and ours.code is None and _refused_params(theirs)
+    return isinstance(arguments, Mapping) and None in arguments.values()
 
 
 def a_log_level_is_accepted_and_not_kept(sent: Sent, ours: Outcome, theirs: Outcome) -> bool:
@@ -141,6 +151,7 @@ def a_log_level_is_accepted_and_not_kept(sent: Sent, ours: Outcome, theirs: Outc
 DIFFERENCES: Sequence[Difference] = (
     a_log_level_is_accepted_and_not_kept,
     null_for_an_argument_of_a_prompt_counts_as_left_out,
+    null_for_an_optional_argument_of_a_tool_counts_as_left_out,
     invalid_requests_are_answered_under_their_id,
     params_and_object_members_must_be_objects_or_absent,
     a_missing_name_is_a_header_mismatch,

@@ -83,8 +83,13 @@ class WorkerGateway:
         return self.request("resources/read", {"uri": uri})
 
 
+def failure_of(reply: Any) -> Any:
+    assert "failure" in reply, reply
+    return reply["failure"]
+
+
 def code_of(reply: Any) -> str:
-    return reply["failure"]["code"]
+    return failure_of(reply)["code"]
 
 
 def test_the_known_ids_are_those_of_the_functions_of_the_registry() -> None:
@@ -101,7 +106,7 @@ def test_a_function_calls_the_reading_functions_that_it_declares(function: str) 
     world.log_in()
     replied = world.call(function, READS[function])
     if function == "prompts::mcp-get":
-        assert (code_of(replied), "Prompt not found" in replied["failure"]["message"]) == ("not_found", True)
+        assert (code_of(replied), "Prompt not found" in failure_of(replied)["message"]) == ("not_found", True)
     else:
         assert "result" in replied
     undeclared = WorkerGateway(calls=frozenset({"yard::look"}))
@@ -116,7 +121,7 @@ def test_a_function_changes_the_registry_only_if_it_and_its_caller_have_the_perm
 ) -> None:
     world = WorkerGateway(permissions=permissions)
     world.log_in(scope=scope)
-    replied = world.call(function, CHANGES.get(function, {"executor": "worker"}))["failure"]
+    replied = failure_of(world.call(function, CHANGES.get(function, {"executor": "worker"})))
     assert (replied["code"], replied["class"], replied["outcome"]) == ("forbidden", "permanent_error", "none")
     assert ADMIN in replied["message"]
     content = world.gateway.adapters.content
@@ -164,7 +169,7 @@ def test_a_refusal_of_the_registry_is_a_failure_with_its_code_and_message() -> N
         ("prompts::register", {"name": "A b"}, "invalid_payload", "`description` is missing: it must be a string"),
         ("skill::fetch", {"uri": "iii://nothing"}, "not_found", "Skill not found: nothing"),
     ):
-        failed = world.call(function, payload)["failure"]
+        failed = failure_of(world.call(function, payload))
         assert (failed["code"], words in failed["message"], failed["counts"]) == (code, True, False), failed
 
 
@@ -192,7 +197,7 @@ def test_the_registry_runs_functions_for_a_function_only_if_that_declares_them()
     world.call("prompts::register", {"name": "look", "description": "Looks.", "function_id": "worker::look"})
     world.place(publish, look)
     for function, payload in (("skill::fetch", section), ("prompts::mcp-get", {"name": "look"})):
-        failed = world.call(function, payload)["failure"]
+        failed = failure_of(world.call(function, payload))
         assert (failed["code"], "does not declare" in failed["message"]) == ("function_failed", True)
     assert {message["call"]["function"] for message in world.messages} == {"worker::publish"}
     assert "result" in world.request("resources/read", section)
@@ -277,7 +282,7 @@ def test_a_function_gives_a_schedule_no_right_that_it_does_not_have(rights: Json
     """Its caller has the right. The function was granted others, and would act with it once the schedule starts."""
     world = WorkerGateway()
     world.log_in(scope=f"{ADMIN} mail", roles=["staff"])
-    refused = world.publish(schedule_of(**rights))["failure"]
+    refused = failure_of(world.publish(schedule_of(**rights)))
     assert refused["code"] == "invalid_content"
     assert "does not have" in refused["message"]
     granted = WorkerGateway(permissions=frozenset({ADMIN, "mail"}))

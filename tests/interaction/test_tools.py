@@ -32,6 +32,7 @@ class Stage:
 
     def call(self, name: str, arguments: Json = None, **headers: str) -> Any:
         answer = self.send("tools/call", {"name": name, "arguments": arguments or {}}, None, **headers)
+        assert "result" in answer.json, answer.text
         return answer.json["result"]
 
     def send(

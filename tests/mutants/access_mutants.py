@@ -117,7 +117,7 @@ ACCESS_MUTANTS = (
     ),
     Mutant(
         name="function-publishes-without-declaring-it",
-        invariant=116,
+        invariant=130,
         file=f"{_SHARED}/entrypoints/registry_nested_calls.py",
         there="if ADMINISTRATION not in grant.permissions:",
         instead="if ADMINISTRATION in ():",
@@ -125,7 +125,7 @@ ACCESS_MUTANTS = (
     ),
     Mutant(
         name="function-publishes-for-any-caller",
-        invariant=116,
+        invariant=130,
         file=f"{_SHARED}/entrypoints/registry_nested_calls.py",
         there="if ADMINISTRATION not in grant.principal.permissions:",
         instead="if ADMINISTRATION in ():",
@@ -133,7 +133,7 @@ ACCESS_MUTANTS = (
     ),
     Mutant(
         name="sections-run-functions-that-no-token-names",
-        invariant=116,
+        invariant=130,
         file=f"{_SHARED}/content/handlers.py",
         there="if function not in caller.nested.callees:",
         instead="if function in ():",

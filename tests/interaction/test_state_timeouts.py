@@ -89,6 +89,33 @@ def test_a_timeout_is_a_wake_of_the_write_that_sets_it() -> None:
     assert world.load_instance(run).state == "reminded"
 
 
+ACT: Mapping[str, Any] = {"executor": {"kind": "act"}, "reliability": {"timeoutMs": 5_000}}
+
+
+@pytest.mark.invariant(134)
+@pytest.mark.parametrize(
+    "states",
+    [
+        {"open": {**REVIEW, "onEnter": ACT}},
+        {
+            "open": {"transitions": {"go": {"target": "busy"}}},
+            "busy": {**REVIEW, "transitions": {"step": {"target": "done", "actor": "deterministic", **ACT}}},
+        },
+    ],
+    ids=["on entry", "deterministic"],
+)
+def test_a_timeout_is_a_wake_of_a_write_that_also_begins_a_step(states: Mapping[str, Any]) -> None:
+    """The step fails a second after the state was entered, and leaves the instance in it."""
+    world = MemoryWorkflows({"act": PlayedExecutor(lambda _: fail_after(world, 1))})
+    ends = {"reminded": {"terminal": True}, "done": {"terminal": True}}
+    world.publish("demo", {"initialState": "open", "states": {**states, **ends}})
+    run = world.start(ANN)["workflowId"]
+    if "busy" in states:
+        world.submit(run, "go", ANN)
+    wake_without_a_sweep(world, 61)
+    assert world.load_instance(run).state == "reminded"
+
+
 def test_the_timeout_of_a_workflow_is_left_to_the_sweeper_and_to_callers() -> None:
     world, run = begin(document(timeoutMs=300_000, onTimeout={"target": "late"}))
     assert world.instances.wakes == []

@@ -1,6 +1,7 @@
 """Builds the wakes that the write of a step causes."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from signpost.workflow.deadlines import find_deadline
 from signpost.workflow.definition import Definition
@@ -39,9 +40,10 @@ def _build_timeout_wakes(
     definition: Definition, before: Instance | None, after: Instance, now: float
 ) -> Iterator[Wake]:
     """Yield the wake for the timeout of the state, unless an earlier write has caused it. If the timeout is over, that
-    wake may have met a step that was executed, and had no effect. The timeout of the workflow is left to the sweeper
-    and to the next caller."""
-    deadline = find_deadline(definition, after)
+    wake may have met a step that was executed, and had no effect. A step that is executed does not keep the wake back:
+    if the wake meets it, the settle causes another. The timeout of the workflow is left to the sweeper and to the next
+    caller."""
     is_new = before is None or before.state_ends_at != after.state_ends_at
+    deadline = find_deadline(definition, replace(after, claim=None) if is_new else after)
     if deadline is not None and deadline.is_of_state and (is_new or deadline.at <= now):
         yield Wake(after.id, deadline.at)

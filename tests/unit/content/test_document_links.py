@@ -12,7 +12,8 @@ LINK = "iii://shop/guide"
     [
         f"See {LINK}.", f"“{LINK}”", f"{LINK}—the guide", f"{LINK}。", f"«{LINK}»", f"_{LINK}_", f"__{LINK}__",
         f"~~{LINK}~~", f"**{LINK}**", f"_{LINK}_.", f"{LINK}\\", f'[it]({LINK} "title")', f"<{LINK}>", f"({LINK})",
-        f"| {LINK}|", f"{LINK}, and more", f"`` ` `` {LINK}",
+        f"| {LINK}|", f"{LINK}, and more",
+        f"**see {LINK}**", f"*see {LINK}*", f"`` ` `` {LINK}",
     ],
 )  # fmt: skip
 def test_a_link_ends_where_its_sentence_goes_on(text: str) -> None:

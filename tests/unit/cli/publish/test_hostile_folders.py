@@ -65,13 +65,45 @@ def test_a_file_that_is_a_link_out_of_the_folder_is_refused(folder: Path, privat
 
 
 @pytest.mark.invariant(146)
-@pytest.mark.parametrize("target", ["../private", "..", "/nowhere", "skills"])
-def test_skills_that_are_a_link_out_of_the_folder_are_refused(folder: Path, private: Path, target: str) -> None:
+@pytest.mark.parametrize(
+    ("target", "problem"),
+    [
+        ("../private", "out of the folder"), ("..", "out of the folder"), ("/nowhere", "to nothing"),
+        ("skills", "to nothing"),
+    ],
+)  # fmt: skip
+def test_skills_that_are_a_link_out_of_the_folder_are_refused(
+    folder: Path, private: Path, target: str, problem: str
+) -> None:
     (folder / "skills").rename(folder / "documents")
     (folder / "skills").symlink_to(target)
-    with pytest.raises(CommandFailed, match="skills is a link out of the folder"):
+    with pytest.raises(CommandFailed, match=f"skills is a link {problem}"):
         read_folder_publication(folder, CheckRules())
     assert read_publication(private / "manifest.yaml", CheckRules()).definitions  # what could have been read
+
+
+@pytest.mark.invariant(146)
+@pytest.mark.parametrize("name", ["manifest.yaml", "skills"])
+def test_a_check_names_the_links_that_a_publication_refuses(
+    folder: Path, private: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "skills").rename(folder / "documents")
+    (folder / "yard.yaml").write_text(MANIFEST)
+    (folder / name).symlink_to(private / name)
+    assert main(["check", str(folder)]) == 1
+    assert f"{name} is a link" in capsys.readouterr().out
+
+
+@pytest.mark.invariant(146)
+@pytest.mark.parametrize(("name", "target"), [("notes.yaml", "prompts.yaml"), ("skils", ".")])
+def test_a_link_out_of_the_folder_is_not_searched_for_content(
+    folder: Path, private: Path, name: str, target: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (private / "prompts.yaml").write_text("workflws: {}")
+    (folder / "manifest.yaml").write_text(MANIFEST)
+    (folder / name).symlink_to(private / target)
+    assert main(["check", str(folder)]) == 0
+    assert name not in capsys.readouterr().out
 
 
 def test_a_link_within_the_folder_is_followed(folder: Path) -> None:

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, cast
 from signpost.cli.failure import CommandFailed
 from signpost.cli.publish import checking
 from signpost.cli.publish.definitions import DefinitionCollector
+from signpost.cli.publish.foreign_links import find_foreign_links
 from signpost.cli.publish.ignored_files import find_ignored_files
 from signpost.cli.publish.list_entries import find_in_folder, find_unread_fields
 from signpost.cli.publish.manifest_files import find_manifests, read_manifest
 from signpost.cli.terminal import print_progress
 from signpost.workflow.authoring.json_schema import manifest_schema
-from signpost.workflow.authoring.problems import Problem, Severity
+from signpost.workflow.authoring.problems import Problem, Severity, error
 from signpost.workflow.authoring.source_tree import SourcePlace
 
 if TYPE_CHECKING:
@@ -51,15 +52,17 @@ def _run(arguments: argparse.Namespace) -> int:
     rules = checking.rules_of(arguments)
     problems, definitions = list[Problem](), DefinitionCollector()
     manifests = {path: read_manifest(path) for path in find_manifests(arguments.path)}
-    beside = checking.list_workflows(manifests.values())
+    other_workflows = checking.list_workflows(manifests.values())
     for path, found in manifests.items():
-        found_here = checking.find_problems(found, path, rules, beside)
+        found_here = checking.find_problems(found, path, rules, other_workflows)
         if found.manifest is not None and not any(problem.severity == "error" for problem in found_here):
             definitions.add_manifest(found.manifest)
         problems += found_here
         problems += find_unread_fields(found.manifest) if found.manifest else ()
     problems += definitions.problems
     if arguments.path.is_dir():
+        here = SourcePlace(str(arguments.path), 1, 1)
+        problems += [error(here, message) for message in find_foreign_links(arguments.path, list(manifests))]
         problems += [*find_ignored_files(arguments.path), *find_in_folder(arguments.path)]
     if arguments.stack is not None and not any(problem.severity == "error" for problem in problems):
         problems += _ask_stack(arguments, problems)

@@ -36,6 +36,7 @@ def _find_in_line(line: str) -> Iterator[str]:
     for link in _LINK.finditer(line):
         before, after = line[: link.start()][-1:], line[link.end() : link.end() + 1]
         is_emphasis = before in tuple(_EMPHASIS)
-        is_placeholder = after in tuple(_PLACEHOLDER) and not (is_emphasis and after == before)
+        is_pattern = after != "*" or link[0].endswith("/")  # elsewhere an asterisk ends emphasis
+        is_placeholder = after in tuple(_PLACEHOLDER) and is_pattern
         if not is_placeholder and not link[0].endswith("..."):
             yield link[0].rstrip(f"{_END_OF_SENTENCE}{before}" if is_emphasis else _END_OF_SENTENCE)

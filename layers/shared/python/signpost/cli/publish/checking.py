@@ -1,7 +1,7 @@
 """Finds the problems of a manifest in files: `signpost check` prints them, `signpost publish` refuses errors."""
 
 import argparse
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from time import monotonic
 
@@ -57,13 +57,13 @@ def list_workflows(manifests: Iterable[FoundManifest]) -> Sequence[str]:
 
 
 def find_problems(
-    found: FoundManifest, path: Path, rules: CheckRules, beside: Container[str] = ()
+    found: FoundManifest, path: Path, rules: CheckRules, other_workflows: Collection[str] = ()
 ) -> Sequence[Problem]:
-    """Return the problems of reading the files, and those of their contents. `beside` has the ids of the workflows that
-    are published with them."""
+    """Return the problems of reading the files, and those of their contents. `other_workflows` has the ids of the
+    workflows that are published with them."""
     if found.manifest is None:
         return found.problems
-    return [*found.problems, *check_manifest(found.manifest, rules.kinds, _CheckProgress(path).report, beside)]
+    return [*found.problems, *check_manifest(found.manifest, rules.kinds, _CheckProgress(path).report, other_workflows)]
 
 
 def format_problem(problem: Problem) -> str:

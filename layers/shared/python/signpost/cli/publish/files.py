@@ -1,6 +1,6 @@
 """Reads a publication from files: a folder, an archive of Agent Skills, or a manifest."""
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from signpost.adapters.skill_folder import ARCHIVES, SUFFIX, skills_in, text_of
@@ -11,6 +11,7 @@ from signpost.cli.documents import read_document
 from signpost.cli.failure import CommandFailed
 from signpost.cli.publish import checking
 from signpost.cli.publish.collection import LISTS, SKILLS, CollectedPublication, PublicationBuilder
+from signpost.cli.publish.foreign_links import find_foreign_links
 from signpost.cli.publish.ignored_files import find_ignored_files
 from signpost.cli.publish.list_entries import find_in_folder, find_list_files, find_unread_fields
 from signpost.cli.publish.manifest_files import FoundManifest, manifests_in, read_manifest
@@ -87,7 +88,7 @@ def _collect_path(path: Path, builder: PublicationBuilder) -> None:
 
 def _collect_folder(folder: Path, builder: PublicationBuilder) -> None:
     skills, manifests = folder / SKILLS, manifests_in(folder)
-    if foreign := list(_find_foreign_links(folder, manifests)):
+    if foreign := list(find_foreign_links(folder, manifests)):
         builder.problems += foreign
         return
     list_files = {name: paths for name in LISTS if (paths := find_list_files(folder, name))}
@@ -105,15 +106,6 @@ def _collect_folder(folder: Path, builder: PublicationBuilder) -> None:
     _collect_manifests(manifests, builder)
 
 
-def _find_foreign_links(folder: Path, manifests: Sequence[Path]) -> Iterable[str]:
-    """Find the links that lead out of the folder, or nowhere, where content is read. The author of the folder may be
-    another person than its publisher, and must not make the publisher send any file of the machine."""
-    lists = (path for name in LISTS for path in find_list_files(folder, name))
-    for path in (folder / SKILLS, *lists, *manifests):
-        if path.is_symlink() and not (path.exists() and path.resolve().is_relative_to(folder.resolve())):
-            yield f"{path} is a link out of the folder; put the files themselves into it"
-
-
 def _read_list(name: str, paths: Sequence[Path], builder: PublicationBuilder) -> None:
     if len(paths) > 1:
         builder.problems.append(f"{' and '.join(map(str, paths))}: keep one of them")
@@ -126,18 +118,20 @@ def _read_list(name: str, paths: Sequence[Path], builder: PublicationBuilder) ->
 
 def _collect_manifests(paths: Sequence[Path], builder: PublicationBuilder) -> None:
     manifests = {path: read_manifest(path) for path in paths}
-    beside = checking.list_workflows(manifests.values())
+    other_workflows = checking.list_workflows(manifests.values())
     for path, found in manifests.items():
-        _collect_manifest(found, path, builder, beside)
+        _collect_manifest(found, path, builder, other_workflows)
 
 
-def _collect_manifest(found: FoundManifest, path: Path, builder: PublicationBuilder, beside: Container[str]) -> None:
+def _collect_manifest(
+    found: FoundManifest, path: Path, builder: PublicationBuilder, other_workflows: Collection[str]
+) -> None:
     manifest = found.manifest
     has_documents_only = (
         manifest is not None and manifest.is_mapping and not manifest.members.keys() & set(DEFINITION_FIELDS)
     )
     is_fine = builder.add_problems(
-        found.problems if has_documents_only else checking.find_problems(found, path, builder.rules, beside)
+        found.problems if has_documents_only else checking.find_problems(found, path, builder.rules, other_workflows)
     )
     if manifest is None:
         return

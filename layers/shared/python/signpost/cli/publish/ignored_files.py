@@ -26,7 +26,8 @@ def find_ignored_files(path: Path) -> Sequence[Problem]:
 
 def _find_in_folder(folder: Path) -> Iterator[Problem]:
     for path in sorted(folder.iterdir()):
-        if path.name.startswith("."):
+        is_foreign = path.is_symlink() and not path.resolve().is_relative_to(folder.resolve())
+        if path.name.startswith(".") or is_foreign:
             continue
         if path.is_dir():
             yield from _check_folder_name(path)

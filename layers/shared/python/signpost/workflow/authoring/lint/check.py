@@ -1,6 +1,6 @@
 """`signpost check`: collect the errors of a manifest and the warnings of all lint checks."""
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from signpost.model import PROXY_WORKFLOW, JsonObject, as_object
@@ -22,14 +22,18 @@ type CheckProgress = Callable[[int, int], None]
 
 
 def check_manifest(
-    manifest: SourceNode, kinds: ExecutorKinds, report_progress: CheckProgress, beside: Container[str] = ()
+    manifest: SourceNode, kinds: ExecutorKinds, report_progress: CheckProgress, other_workflows: Collection[str] = ()
 ) -> Sequence[Problem]:
-    """Compile and lint a manifest, and return its problems in the order of their places in the files. `beside` has the
-    ids of the workflows that are published with it."""
+    """Compile and lint a manifest, and return its problems in the order of their places in the files.
+    `other_workflows` has the ids of the workflows that are published with it."""
     workflows = manifest.get("workflows")
     report_progress(0, len(workflows.members) if workflows else 0)
     resolution = resolve_manifest(manifest)
-    found = [*resolution.problems, *names.check_names(manifest, kinds, beside), *_check_ambiguous_names(resolution)]
+    found = [
+        *resolution.problems,
+        *names.check_names(manifest, kinds, other_workflows),
+        *_check_ambiguous_names(resolution),
+    ]
     for index, (name, definition) in enumerate(resolution.definitions.items()):
         report_progress(index, len(resolution.definitions))
         document = resolution.workflows[name]

@@ -1,7 +1,7 @@
 """Compare a manifest with its schema: find unknown names, values that are not allowed, and kinds of executors,
 connections and definitions that do not exist."""
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -73,10 +73,10 @@ def _resolve_reference(node: ManifestNode, schemas: JsonObject) -> ManifestNode:
     return replace(node, kind=kind, schema=as_object(schemas[kind]))
 
 
-def check_names(manifest: SourceNode, kinds: ExecutorKinds, beside: Container[str]) -> Iterator[Problem]:
-    """Check a manifest for a deployment with these kinds of executors. `beside` has the ids of the workflows that are
-    published with it."""
-    executor_checker = ExecutorChecker(manifest, kinds, beside)
+def check_names(manifest: SourceNode, kinds: ExecutorKinds, other_workflows: Collection[str]) -> Iterator[Problem]:
+    """Check a manifest for a deployment with these kinds of executors. `other_workflows` has the ids of the workflows
+    that are published with it."""
+    executor_checker = ExecutorChecker(manifest, kinds, other_workflows)
     for node in walk_manifest(manifest):
         yield from _check_unknown_names(node)
         if node.kind == "guard":
@@ -126,7 +126,7 @@ class ExecutorChecker:
 
     manifest: SourceNode
     kinds: ExecutorKinds
-    beside: Container[str]
+    other_workflows: Collection[str]
 
     def check(self, executor: SourceNode) -> Iterator[Problem]:
         kind_node = executor.get("kind")
@@ -142,11 +142,12 @@ class ExecutorChecker:
 
     def check_workflow(self, name: SourceNode | None, consequence: str) -> Iterator[Problem]:
         """Check the name of a workflow to start."""
-        if name is None or name.text is None or name.text in self.beside:
+        if name is None or name.text is None or name.text in self.other_workflows:
             return
         if name.text not in self._members_of("workflows"):
-            names = list(self._members_of("workflows"))
-            message = f"no workflow {name.text!r} is in this manifest{suggestion_for(name.text, names)}"
+            names = [*self._members_of("workflows"), *self.other_workflows]
+            place = "in this manifest or in those published with it" if self.other_workflows else "in this manifest"
+            message = f"no workflow {name.text!r} is {place}{suggestion_for(name.text, names)}"
             yield warning(name.place, f"{message}; {consequence}")
 
     def _check_kind(self, kind_node: SourceNode, kind: str) -> Iterator[Problem]:
@@ -196,10 +197,9 @@ class ExecutorChecker:
 def _check_function(name: SourceNode | None) -> Iterator[Problem]:
     """Check that a function could have this id. Whether an executor hosts it is known to a deployment only."""
     if name is not None and name.text is not None and not may_exist(name.text):
-        message = "an id has letters, digits and . : _ -, at most 256, and is not resolved as a path is"
-        yield warning(
-            name.place, f"no function can have the id {name.text[:LONGEST_MESSAGE]!r}: {message}", "unhosted_function"
-        )
+        advice = "write the id itself: letters, digits and . : _ -, at most 256 characters; paths are not resolved here"
+        message = f"no function can have the id {name.text[:LONGEST_MESSAGE]!r}: {advice}"
+        yield warning(name.place, message, "unhosted_function")
 
 
 def check_schema(manifest: SourceNode) -> Iterable[Problem]:

@@ -68,7 +68,7 @@ _EXPECTED_NAMES = (
     ("ministack.services.lambda_svc", "acquire_worker"),
     ("ministack.services.lambda_svc", "release_worker"),
 )
-"""The values of the pinned emulator that this file or its modules read, by module."""
+"""The values of the pinned emulator that these modules read, by module."""
 
 
 def _ensure_replaceable(app: Any) -> None:
@@ -77,12 +77,12 @@ def _ensure_replaceable(app: Any) -> None:
         for name, parameters in functions.items():
             function = getattr(importlib.import_module(module), name, None)
             if function is None or list(inspect.signature(function).parameters) != parameters:
-                sys.exit(f"{module} has no {name}({', '.join(parameters)}): adapt local/emulator_app.py.")
+                sys.exit(f"{module} has no {name}({', '.join(parameters)}): adapt the modules local/emulator_*.py.")
             if hasattr(app, name):
-                sys.exit(f"ministack.app binds {name} when it is loaded: adapt local/emulator_app.py.")
+                sys.exit(f"ministack.app binds {name} when it is loaded: adapt the modules local/emulator_*.py.")
     for module, name in _EXPECTED_NAMES:
         if not hasattr(importlib.import_module(module), name):
-            sys.exit(f"{module} has no {name}: adapt local/emulator_app.py.")
+            sys.exit(f"{module} has no {name}: adapt the modules local/emulator_*.py.")
 
 
 def main() -> None:

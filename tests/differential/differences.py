@@ -10,6 +10,7 @@ from mcp_types.methods import SPEC_CLIENT_METHODS
 from pydantic import BaseModel, ValidationError
 
 from signpost.mcp.revisions import CLIENT_CAPABILITIES, PROTOCOL_VERSION
+from signpost.model import as_object
 from tests.differential.generated_requests import CLIENT_INFO, MODERN, NAME_IN
 from tests.differential.outcome import Outcome, Sent
 
@@ -126,7 +127,8 @@ def portable_names_of_tools_are_callable(sent: Sent, ours: Outcome, theirs: Outc
 def null_for_an_argument_of_a_prompt_counts_as_left_out(sent: Sent, ours: Outcome, theirs: Outcome) -> bool:
     """docs/flat.md: many hosts send null for what a model leaves out. The schema has texts only, and the SDK refuses
     null."""
-    return sent.method == "prompts/get" and _has_null(sent) and ours.code is None and _refused_params(theirs)
+    of_prompt = sent.method in {"prompts/get", "completion/complete"}
+    return of_prompt and _has_null(sent) and ours.code is None and _refused_params(theirs)
 
 
 def null_for_an_optional_argument_of_a_tool_counts_as_left_out(sent: Sent, ours: Outcome, theirs: Outcome) -> bool:
@@ -137,8 +139,10 @@ def null_for_an_optional_argument_of_a_tool_counts_as_left_out(sent: Sent, ours:
 
 
 def _has_null(sent: Sent) -> bool:
-    arguments = sent.params.get("arguments")
-    return isinstance(arguments, Mapping) and None in arguments.values()
+    """Whether an argument of the request, or one that a completion is given as context, is null."""
+    context = sent.params.get("context")
+    given = [sent.params.get("arguments"), as_object(context).get("arguments")]
+    return any(None in as_object(arguments).values() for arguments in given)
 
 
 def a_log_level_is_accepted_and_not_kept(sent: Sent, ours: Outcome, theirs: Outcome) -> bool:

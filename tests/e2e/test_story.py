@@ -25,7 +25,7 @@ from tests.support.laptop import Laptop, Stack
 pytestmark = pytest.mark.cloud
 
 STACK, TENANT = "signpost", "default"
-"""Those that the commands take if nothing is said."""
+"""The defaults of the commands."""
 QUESTION, WISH = "How much does an oak cost?", "I want to order trees"
 PROTOCOL_METHODS = ("resources/read", "prompts/get")
 HIDDEN_TOOLS = ("skill__fetch",)

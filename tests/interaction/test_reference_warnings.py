@@ -388,7 +388,7 @@ def test_a_flag_that_is_no_flag_is_refused(stage: ReferenceStage, flag: str) -> 
     assert stage.content.prompts(TENANT) == []
 
 
-def test_a_capability_named_after_a_function_that_follows_is_not_named(stage: ReferenceStage) -> None:
+def test_a_rule_about_a_function_that_follows_is_not_named(stage: ReferenceStage) -> None:
     payload: JsonObject = {"policies": rules(what=["capability:buy", "shop::buy", "skill:buy"])}
     assert stage.codes({**payload, "functions_follow": True, "dry_run": True}) == []
     assert [code for code, _, _ in stage.codes(payload)] == ["rule_about_nothing"] * 3

@@ -17,7 +17,7 @@ class LinkTally:
     """How many of the links that were followed cancel the instance."""
     outside: Counter[str] = field(default_factory=Counter[str])
     besides: Counter[str] = field(default_factory=Counter[str])
-    """What is worth knowing of what was counted."""
+    """Further counts that the report prints."""
     violations: list[str] = field(default_factory=list[str])
 
     def __str__(self) -> str:

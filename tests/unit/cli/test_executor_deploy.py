@@ -303,7 +303,7 @@ def test_a_function_that_is_not_hosted_after_the_placement_refuses_a_strict_publ
         ),
     ],
 )
-def test_what_placed_functions_cannot_mend_refuses_a_strict_deployment_before_it(
+def test_a_warning_that_the_placement_cannot_remove_refuses_a_strict_deployment(
     played: PlayedStack, folder: Path, file: str, text: str, code: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / file).write_text(text)

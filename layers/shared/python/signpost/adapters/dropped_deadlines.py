@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 class DroppedDeadlines:
     """Receives the exceptions that Python drops in the block. A dropped DeadlinePassed is not reported: `raise_again`
-    is told of it, and returns whether the deadline has passed. All other exceptions are reported as before."""
+    is called for it, and returns whether the deadline has passed. All other exceptions are reported as before."""
 
     def __init__(self, raise_again: Callable[[], bool]) -> None:
         self._raise_again = raise_again

@@ -1,4 +1,4 @@
-"""Reads files of folders that may be anything: a pipe would be waited for, and a huge file would fill the memory."""
+"""Reads regular files of limited size: at a pipe a reader would wait, and a huge file would fill the memory."""
 
 import errno
 import os

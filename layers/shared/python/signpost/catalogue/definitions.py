@@ -136,7 +136,7 @@ class CatalogueDefinitions:
 
     def _may_call(self, principal: Principal, function: str) -> bool:
         """Return whether a client may still call the function of a run: rules know it by more names than a capability,
-        and settings may have hidden it since the run was started."""
+        and settings may have withheld it since the run was started."""
         return not self._functions.is_withheld(principal.tenant, function) and self._functions.may_use(
             principal, function
         )

@@ -35,7 +35,8 @@ class EntryReferences(Protocol):
         ...
 
     def find_prompt_warnings(self, prompt: StoredPrompt, tenant: str, *, strict: bool) -> Sequence[PublicationWarning]:
-        """Unless `strict`, a function counts as one to come, if none that is hosted has a similar name."""
+        """Unless `strict`, an unhosted function is named only if a hosted one has a similar name: a prompt may be
+        registered before its function."""
         ...
 
 

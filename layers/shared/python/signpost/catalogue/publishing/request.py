@@ -94,9 +94,9 @@ class PublishRequest:
     strict: bool = False
     """Whether warnings are reasons to refuse the request."""
     dry_run: bool = False
-    """Whether the answer to a publication is wanted, and no publication."""
+    """Whether to answer as the publication would, without changing anything."""
     functions_follow: bool = False
-    """Whether the publisher places functions before it publishes: a function that no executor hosts may come yet."""
+    """Whether functions are placed before the publication. Then no function is reported as missing."""
     publisher: Principal = UNKNOWN_PUBLISHER
     """The principal that publishes: no schedule gets more rights than it has."""
 

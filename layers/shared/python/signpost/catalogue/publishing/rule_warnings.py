@@ -35,7 +35,7 @@ class RuleContext:
 def find_rule_warnings(
     context: RuleContext, hosted: FunctionList, *, functions_follow: bool
 ) -> Iterator[PublicationWarning]:
-    """Find the warnings about rules. With `functions_follow`, a name may be that of a function that comes yet."""
+    """Find the warnings about rules. With `functions_follow`, a name that may be of a function is not judged."""
     rules = parse_policies(to_text(context.rules)).rules
     names = _NamesOfItems(context, hosted, functions_follow=functions_follow)
     for rule in rules:

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 
 CURSOR = "gateway.home"
 RUN_PREFIXES: Mapping[str, str] = {RUN: RUN_ID_PREFIX, APPROVAL: REQUEST_ID_PREFIX}
-"""With what the ids of runs and of approval requests begin, by kind."""
+"""The prefixes of the ids of runs and of approval requests, by kind."""
 
 
 class Discovery:

@@ -13,7 +13,7 @@ PAGE = "docs/operations.md#upgrade-and-rollback"
 
 @dataclass(frozen=True, slots=True)
 class DefinitionUse:
-    """What a published definition uses that an earlier release does not understand."""
+    """The parts of a published definition that an earlier release does not understand."""
 
     workflow: str
     timed_states: Sequence[str]
@@ -28,6 +28,8 @@ class DefinitionUse:
 
 @dataclass(frozen=True, slots=True)
 class NewContent:
+    """The published content of a tenant that an earlier release may not understand."""
+
     schedules: Sequence[str] = ()
     """The ids of the schedules."""
     triggers: Sequence[Subscription] = ()

@@ -21,7 +21,7 @@ from signpost.workflow.engine.steps import NOOP_KIND
 from signpost.workflow.guards import Evidence, Guard
 
 SHORTEST_ROUND_MS = 60_000
-"""Milliseconds that a round of timeouts takes at least without a finding. Reminders repeat, but not each second."""
+"""A cycle of timeouts that takes fewer milliseconds is a finding: a run without callers would write step after step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ def _check_timeouts(analysed: AnalysedDefinition) -> Iterator[LintFinding]:
 
 
 def _check_timeout_loops(analysed: AnalysedDefinition) -> Iterator[LintFinding]:
-    """Find rounds of timeouts alone that are so quick that a run which is left alone writes a step after the other."""
+    """Find cycles of timeouts that take less than SHORTEST_ROUND_MS."""
     seen = set[str]()
     for name in analysed.definition.states:
         path = _follow_timeouts(analysed.definition, name)
@@ -125,7 +125,8 @@ def _check_timeout_loops(analysed: AnalysedDefinition) -> Iterator[LintFinding]:
         seen |= set(path)
         round_ms = sum(analysed.definition.states[state].timeout_ms or 0 for state in path[:-1])
         if round_ms < SHORTEST_ROUND_MS:
-            message = f"timeouts lead back to {name!r} within {round_ms / 1000:g} seconds, again and again"
+            problem = f"timeouts lead back to {name!r} within {round_ms / 1000:g} seconds, again and again"
+            message = f"{problem}: make one longer, or lead to a state without one"
             yield LintFinding(("states", name, "timeoutMs"), message, path)
 
 

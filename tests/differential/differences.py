@@ -124,18 +124,13 @@ def portable_names_of_tools_are_callable(sent: Sent, ours: Outcome, theirs: Outc
     return portable and ours.code is None and _refused_params(theirs)
 
 
-def null_for_an_argument_of_a_prompt_counts_as_left_out(sent: Sent, ours: Outcome, theirs: Outcome) -> bool:
-    """docs/flat.md: many hosts send null for what a model leaves out. The schema has texts only, and the SDK refuses
-    null."""
-    of_prompt = sent.method in {"prompts/get", "completion/complete"}
-    return of_prompt and _has_null(sent) and ours.code is None and _refused_params(theirs)
-
-
-def null_for_an_optional_argument_of_a_tool_counts_as_left_out(sent: Sent, ours: Outcome, theirs: Outcome) -> bool:
-    """As for prompts. The SDK answers that the schema does not take null."""
-    both_answer = ours.code is None and theirs.code is None
-    refused = theirs.is_error is True and ours.is_error is False
-    return sent.method == "tools/call" and _has_null(sent) and both_answer and refused
+def null_for_an_argument_counts_as_left_out(sent: Sent, ours: Outcome, theirs: Outcome) -> bool:
+    """docs/flat.md: many hosts send null for what a model leaves out. Arguments of prompts are texts only, so the SDK
+    refuses null there, and in the context of a completion. For an optional argument of a tool it answers that the
+    schema does not take null."""
+    of_prompt = sent.method in {"prompts/get", "completion/complete"} and _refused_params(theirs)
+    of_tool = sent.method == "tools/call" and theirs.code is None and theirs.is_error is True
+    return _has_null(sent) and ours.code is None and ours.is_error is False and (of_prompt or of_tool)
 
 
 def _has_null(sent: Sent) -> bool:
@@ -154,8 +149,7 @@ def a_log_level_is_accepted_and_not_kept(sent: Sent, ours: Outcome, theirs: Outc
 
 DIFFERENCES: Sequence[Difference] = (
     a_log_level_is_accepted_and_not_kept,
-    null_for_an_argument_of_a_prompt_counts_as_left_out,
-    null_for_an_optional_argument_of_a_tool_counts_as_left_out,
+    null_for_an_argument_counts_as_left_out,
     invalid_requests_are_answered_under_their_id,
     params_and_object_members_must_be_objects_or_absent,
     a_missing_name_is_a_header_mismatch,

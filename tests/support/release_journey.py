@@ -152,8 +152,9 @@ class ReleasedStack:
         assert done.returncode == 0, done.stdout + done.stderr
 
     def read_documents(self) -> Mapping[str, Any]:
-        """Read everything that the tenant has published, as clients read it."""
-        listed = [entry for entry in self.client.request("resources/list")["resources"] if _is_own(entry["uri"])]
+        """Read everything that the tenant has published, as clients read it. Earlier releases list no sizes."""
+        entries = self.client.request("resources/list")["resources"]
+        listed = [{**entry, "size": None} for entry in entries if _is_own(entry["uri"])]
         skills = [skill for skill in self.client.request("skills/list")["skills"] if _is_own(skill["uri"])]
         files = [resource["uri"] for skill in skills for resource in skill["resources"]]
         uris = ["iii://fn/orders/visitor", *(entry["uri"] for entry in listed), *files]
@@ -173,11 +174,14 @@ class ReleasedStack:
         return {uri: self.client.request("resources/read", uri=uri)["contents"] for uri in uris if uri != INDEX}
 
     def read_catalogue(self) -> Mapping[str, Any]:
-        """Read the names of all that can be called. Earlier releases list no skills in gateway.home."""
+        """Read the names of all that can be called. Earlier releases list no skills in gateway.home, and the tools that
+        continue a run at /mcp alone."""
         tools = {
             path: sorted(tool["name"] for tool in self.client.request("tools/list", path)["tools"])
             for path in ("/mcp", "/mcp/functions", "/mcp/flat")
         }
+        for path in ("/mcp/functions", "/mcp/flat"):
+            tools[path] = [name for name in tools[path] if name not in tools["/mcp"]]
         listed = (item["id"] for item in self.client.call("gateway.home")["items"])
         return {"home": sorted(name for name in listed if f"skill:{name}" not in tools["/mcp/flat"]), "tools": tools}
 

@@ -175,8 +175,8 @@ def is_declared_long(hosted: HostedFunction) -> bool:
 
 
 def may_be_long(hosted: HostedFunction, settings: Mapping[str, SettingValue]) -> bool:
-    """Tell whether calls of the function may become runs, by what its author declared or, if that is nothing, by the
-    setting for all functions of the tenant. The timeout of its executor may still be shorter."""
+    """Tell whether calls of the function may become runs: by the timeout that its author declared, or, without one, by
+    the setting for all functions of the tenant. The timeout of its executor may still be shorter."""
     for_all = settings.get("tool_timeout_ms")
     return is_declared_long(hosted) or (
         hosted.timeout_ms is None and isinstance(for_all, int) and for_all > LONGEST_WAIT_MS

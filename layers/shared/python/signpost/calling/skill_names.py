@@ -32,8 +32,8 @@ def names_for_rules(name: str) -> tuple[str, ...]:
 
 
 def skill_name(hosted: HostedFunction) -> str:
-    """Return the name that a function has as a skill unless another function takes it. A declared name that begins
-    like those of overrides is none: as a capability the skill is a transition."""
+    """Return the name that a function has as a skill unless another function takes it. A declared name with the
+    prefix of overrides is not used: as a capability, the skill is a transition of `proxy_default`."""
     if hosted.name and not hosted.name.startswith(OVERRIDE_PREFIX):
         return hosted.name
     return hosted.function.rpartition("::")[2]

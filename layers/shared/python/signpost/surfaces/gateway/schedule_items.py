@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 def list_schedules(
     snapshot: "CatalogueSnapshot", item: CatalogueItem, now: float, times: "TimeFormat"
 ) -> Sequence[JsonObject]:
-    """Return the active schedules that start the item, by id. What they start it with, and with which rights, is not
-    shown: it is for operators."""
+    """Return the active schedules that start the item, by id. Their input and their rights are for operators, and are
+    not shown."""
     return [
         _build_entry(schedule, as_object(snapshot.schedules[name]).get("description"), now, times)
         for name, schedule in sorted(active_schedules(snapshot).items())

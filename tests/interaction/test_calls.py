@@ -12,7 +12,7 @@ from signpost.adapters.memory import MemoryDirectory, MemoryRuntimeSettings
 from signpost.calling import wire
 from signpost.calling.caller import CALLER_MARGIN, GRACE
 from signpost.calling.lookup import REVALIDATION_INTERVAL
-from signpost.contract import CallReply, CallRequest, Executor, Failure, HostedFunction, KeptResult, Result
+from signpost.contract import CallClient, CallReply, CallRequest, Executor, Failure, HostedFunction, KeptResult, Result
 from signpost.model import InputRequired, JsonObject, Principal, Trace
 from signpost.signing.capability_tokens import DEEPEST_CALL
 from tests.support.effort import count_examples
@@ -444,3 +444,59 @@ def test_the_gateway_refuses_nested_calls(caller: Caller) -> None:
     answer = caller.gateway.handle(wire.nested_message(wire.NestedCall(token, "x", "email::send", {})))
     assert answer["failure"]["code"] == "not_understood"
     assert len(caller.mail.received) == 1
+
+
+def test_only_an_executor_that_takes_the_client_gets_it(caller: Caller) -> None:
+    client = CallClient({"elicitation": {}}, thread="t1")
+    caller.place(None, MAIL, HostedFunction("email::send", takes_client=True), HostedFunction("email::list"))
+    caller.call(client=client)
+    assert caller.mail.call["client"] == {"capabilities": {"elicitation": {}}, "thread": "t1"}
+    caller.call("email::list", client=client)
+    assert "client" not in caller.mail.call
+
+
+def perform(caller: Caller, action: str, **changes: Any) -> Any:
+    token, call_id = caller.mail.received[-1]["token"], caller.mail.call["id"]
+    message = {**wire.context_message(wire.ContextOperation(token, call_id, action, {})), **changes}
+    return caller.gateway.handle_nested(json.loads(json.dumps(message)))
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"token": "made.up.token"}, "invalid_token"),
+        ({"token": 7}, "not_understood"),
+        ({"call": {"id": "x"}}, "not_understood"),
+        ({}, "not_understood"),
+    ],
+)
+def test_a_context_operation_without_a_token_or_of_an_unknown_action_is_refused(
+    caller: Caller, changes: Any, code: str
+) -> None:
+    caller.place(None, MAIL, HostedFunction("email::send", takes_client=True))
+    caller.call(client=CallClient(thread="t1"))
+    assert perform(caller, "tell.fortune", **changes)["failure"]["code"] == code
+
+
+def test_a_context_operation_after_the_deadline_of_its_call_is_refused(caller: Caller) -> None:
+    caller.place(None, MAIL, HostedFunction("email::send", takes_client=True))
+    caller.call(lasting=10, expires_at=caller.gateway.clock.now() + 60, client=CallClient(thread="t1"))
+    caller.gateway.clock.advance(10)
+    assert perform(caller, "tell.fortune")["failure"]["code"] == "token_expired"
+
+
+def test_a_nested_call_has_a_thread_of_its_own_for_each_function_and_arguments(caller: Caller) -> None:
+    caller.place(
+        None, MAIL, HostedFunction("email::send", takes_client=True, callees=frozenset({"web::get", "web::put"}))
+    )
+    caller.place(
+        None, OTHER, HostedFunction("web::get", takes_client=True), HostedFunction("web::put", takes_client=True)
+    )
+    caller.call(client=CallClient({"elicitation": {}}, thread="t1"))
+    threads: list[str] = []
+    for function in ("web::get", "web::get", "web::put"):
+        call_nested(caller, function)
+        assert caller.other.call["client"].keys() == {"thread"}
+        threads.append(caller.other.call["client"]["thread"])
+    assert threads[0] == threads[1] != threads[2]
+    assert "t1" not in threads

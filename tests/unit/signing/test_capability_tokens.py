@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from signpost.adapters.memory import MemoryMasterKeys
-from signpost.contract import FunctionCall
+from signpost.contract import CallClient, FunctionCall
 from signpost.model import MasterKeys, Principal
 from signpost.signing.capability_tokens import (
     DEEPEST_CALL,
@@ -232,4 +232,33 @@ def test_a_token_without_calls_has_the_fields_that_executors_of_an_earlier_relea
     stack: StackWithExecutors,
 ) -> None:
     text, _, _ = parse_signed_text(stack.token(stack.call()), signatures=2)
-    assert "calls" not in json.loads(text)
+    assert not {"calls", "thread"} & json.loads(text).keys()
+
+
+CLIENT = CallClient({"elicitation": {}}, {"name": "host"}, can_answer=True, thread="t1")
+
+
+def test_a_token_covers_the_client_of_its_call(stack: StackWithExecutors) -> None:
+    call = replace(stack.call(), client=CLIENT)
+    token = stack.token(call)
+    grant = stack.mint.read_grant(token)
+    assert grant is not None
+    assert grant.thread == "t1"
+    assert stack.verifiers[MAIL].refusal(token, call) is None
+
+
+@pytest.mark.parametrize(
+    "client",
+    [
+        None,
+        replace(CLIENT, thread="t2"),
+        replace(CLIENT, can_answer=False),
+        replace(CLIENT, capabilities={"elicitation": {}, "sampling": {}}),
+        replace(CLIENT, info={"name": "other"}),
+        replace(CLIENT, wants_progress=True),
+        replace(CLIENT, log_level="debug"),
+    ],
+)
+def test_a_token_is_refused_for_another_client(stack: StackWithExecutors, client: CallClient | None) -> None:
+    call = replace(stack.call(), client=CLIENT)
+    assert stack.verifiers[MAIL].refusal(stack.token(call), replace(call, client=client)) == "invalid_token"

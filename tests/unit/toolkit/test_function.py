@@ -128,6 +128,17 @@ def test_an_invalid_function_id_is_refused(name: Any) -> None:
         ({"input_schema": {"$ref": "https://example.test"}}, "input_schema"),
         ({"input_schema": {"const": {1, 2}}}, "input_schema"),
         ({"input_schema": "object"}, "input_schema"),
+        ({"needs": ["telepathy"]}, "needs"),
+        ({"needs": "elicitation"}, "needs"),
+        ({"task": "sometimes"}, "task"),
+        ({"visible_when": {}}, "visible_when"),
+        ({"visible_when": {"grant": ""}}, "visible_when"),
+        ({"visible_when": {"grant": "a", "role": "b"}}, "visible_when"),
+        ({"visible_when": {"claim": {}}}, "visible_when"),
+        ({"visible_when": {"claim": {"team": 1}}}, "visible_when"),
+        ({"visible_when": {"any": []}}, "visible_when"),
+        ({"visible_when": {"all": [{"mood": "good"}]}}, "visible_when"),
+        ({"visible_when": {"all": [{"all": [{"all": [{"all": [{"role": "a"}]}]}]}]}}, "visible_when"),
     ],
 )
 def test_an_invalid_option_is_refused_with_the_name_of_the_function(change: dict[str, Any], says: str) -> None:
@@ -137,4 +148,4 @@ def test_an_invalid_option_is_refused_with_the_name_of_the_function(change: dict
 
 def test_a_hosted_function_has_the_options_of_its_author() -> None:
     function = Function("f", lambda: None, permissions=["mail"], timeout_ms=5000, readable=False)
-    assert function.hosted == HostedFunction("f", 5000, frozenset({"mail"}), readable=False)
+    assert function.hosted == HostedFunction("f", 5000, frozenset({"mail"}), readable=False, takes_client=True)

@@ -7,12 +7,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Literal
 
-from signpost.model import InputRequired, Json, JsonObject, Principal, PromptArgument, SettingValue, Trace
+from signpost.model import InputRequired, Json, JsonObject, Notice, Principal, PromptArgument, SettingValue, Trace
 from signpost.records import dataclass
 
 type FailureClass = Literal["timeout", "rate_limited", "connection_error", "transient_error", "permanent_error"]
 type FailureOutcome = Literal["none", "unknown"]
 """The effect of a failed call: it had none, or it is unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallClient:
+    """The client that a call is made for, as far as the function may know it."""
+
+    capabilities: JsonObject = field(default_factory=dict[str, Json])
+    info: JsonObject = field(default_factory=dict[str, Json])
+    can_answer: bool = False
+    """Whether questions of the function can be answered."""
+    wants_progress: bool = False
+    log_level: str | None = None
+    """The lowest level of log messages that the client wants; None for no messages."""
+    thread: str = ""
+    """The id that stays the same over all rounds of one request, and over all attempts of one workflow step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +54,8 @@ class CallRequest:
     """The client's answers to an InputRequired."""
     state: Json = None
     """The state of that InputRequired."""
+    client: CallClient | None = None
+    """The client behind the call; None for a call without one, such as that of a trigger."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +79,8 @@ class FunctionCall:
     """The key in the content bucket for a result that is too long to be sent."""
     callees: frozenset[str] = frozenset()
     """The functions that the function may call during this call."""
+    client: CallClient | None = None
+    """The client behind the call; None without one, and for executors of earlier releases, which do not take it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +97,7 @@ class Result:
     value: Json
     evidence: Sequence[JsonObject] = ()
     shown: ClientPresentation | None = None
+    notices: Sequence[Notice] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +108,7 @@ class KeptResult:
     size: int
     sha256: str
     evidence: Sequence[JsonObject] = ()
+    notices: Sequence[Notice] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +124,7 @@ class Failure:
     """The author's presentation, used instead of the sentence."""
     counts: bool = True
     """False if its author declares that the failure says nothing about the health of the function."""
+    notices: Sequence[Notice] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +229,23 @@ class HostedFunction:
     """The form in which clients see it instead of a tool."""
     callees: frozenset[str] = frozenset()
     """The ids of the functions that it calls, as its author declared them. It can call no others."""
+    takes_client: bool = False
+    """Whether its executor takes the client with a call."""
+    needs: tuple[str, ...] = ()
+    """The capabilities without which a client cannot use it, such as `elicitation`."""
+    task: str | None = None
+    """Whether a call of it is a task, if its author declared it: one of TASK_CHOICES."""
+    visible_when: JsonObject | None = None
+    """The condition under which lists show it to a principal; None for always."""
+
+
+TASK_CHOICES = ("required", "never", "auto")
+CLIENT_CAPABILITIES: Mapping[str, Sequence[str]] = {
+    "elicitation": ("form", "url"),
+    "sampling": ("tools", "context"),
+    "roots": (),
+}
+"""The capabilities by which clients answer questions, with the parts that each can have."""
 
 
 def is_declared_read_only(annotations: JsonObject) -> bool:

@@ -52,12 +52,36 @@ class Client:
     """The client, as this request describes it. Nothing is known from earlier requests."""
 
     capabilities: JsonObject = field(default_factory=dict[str, Json])
+    info: JsonObject = field(default_factory=dict[str, Json])
+    """The name and version that the client gives itself. Nothing may be decided by it."""
+    can_answer: bool = False
+    """Whether the client can answer questions: its revision of MCP has a way to ask them."""
     log_level: str | None = None
     """The lowest level of log messages that the client wants; None for no messages."""
     progress_token: str | int | None = None
     token: str | None = None
     """The client's own id for its request. It stays the same when the client repeats the request without having had an
     answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressNotice:
+    """Progress that a running function reported."""
+
+    done: float
+    total: float | None = None
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LogNotice:
+    """A message that a running function logged."""
+
+    level: str
+    data: Json
+
+
+type Notice = ProgressNotice | LogNotice
 
 
 class Notifications:
@@ -127,6 +151,8 @@ class Call:
     """The client's answers to the requests of an InputRequired, by their keys."""
     state: Json = None
     """The state of the InputRequired that the client answers."""
+    thread: str = ""
+    """The id that stays the same over all rounds of one request; empty outside of requests that can have rounds."""
     notifications: Notifications = field(default_factory=Notifications)
     sections: SectionAllowance = field(default_factory=SectionAllowance)
 
@@ -165,6 +191,8 @@ class InputRequired:
     state: Json = None
     """State that the provider needs with the answers. It travels sealed with the client, so it holds only ids and
     answers."""
+    notices: Sequence[Notice] = ()
+    """The progress and log messages up to the questions."""
 
 
 @dataclass(frozen=True, slots=True)

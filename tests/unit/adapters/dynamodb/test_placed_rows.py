@@ -40,6 +40,10 @@ COMPLETE_FUNCTION = HostedFunction(
         enumerates=True,
     ),
     callees=frozenset({"a::b", "c"}),
+    takes_client=True,
+    needs=("elicitation.url", "sampling"),
+    task="required",
+    visible_when={"any": [{"grant": "seen"}, {"claim": {"team": "blue"}}]},
 )
 
 

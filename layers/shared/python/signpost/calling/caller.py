@@ -65,6 +65,7 @@ class FunctionCaller:
             state=request.state,
             keep_at=f"answers/{request.principal.tenant}/{call_id}.json",
             callees=placement.hosted.callees,
+            client=request.client if placement.hosted.takes_client else None,
         )
 
     def _deliver(self, call: FunctionCall, placement: Placement, expires_at: float) -> CallReply:

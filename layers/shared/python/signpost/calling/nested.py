@@ -1,11 +1,14 @@
 """Calls from one function to another. They go through the gateway, which grants no more than the caller's token."""
 
+import hashlib
+import json
 from typing import TYPE_CHECKING
 
 from signpost.calling import wire
+from signpost.calling.context_operations import ContextOperations
 from signpost.calling.failures import failure
 from signpost.calling.function_access import FunctionAccess
-from signpost.contract import CallReply, CallRequest, Failure
+from signpost.contract import CallClient, CallReply, CallRequest, Failure
 from signpost.model import JsonObject, as_object
 from signpost.records import dataclass
 from signpost.signing.capability_tokens import DEEPEST_CALL, CapabilityGrant, TokenMint
@@ -54,6 +57,19 @@ class NestedCallJudge:
         return "too_deep" if grant.depth >= DEEPEST_CALL else None
 
 
+class ExecutorRequests:
+    """Answers the requests of executors: nested calls and context operations."""
+
+    def __init__(self, *, nested: "NestedCalls", operations: ContextOperations) -> None:
+        self._nested = nested
+        self._operations = operations
+
+    def answer(self, message: JsonObject, ends_at: float) -> JsonObject:
+        if message.get("operation") == wire.CONTEXT:
+            return self._operations.answer(message)
+        return self._nested.answer(message, ends_at)
+
+
 class NestedCalls:
     """Answers nested calls of executors."""
 
@@ -93,13 +109,23 @@ class NestedCalls:
             idempotency_key=nested.idempotency_key,
             step=grant.step,
             trace=nested.trace,
+            client=_client_of(call),
         )
         return self._executors.invoke(request)
 
 
+def _client_of(call: GrantedCall) -> CallClient | None:
+    """Return the client of a nested call. It can ask nothing, and its thread is that of the calling function, apart
+    from other nested calls of the same thread."""
+    if not call.grant.thread:
+        return None
+    text = json.dumps([call.grant.thread, call.nested.function, call.nested.arguments], sort_keys=True)
+    return CallClient(thread=hashlib.sha256(text.encode()).hexdigest())
+
+
 def is_nested(event: JsonObject) -> bool:
     """Tell whether an event is a nested call from an executor."""
-    return as_object(event).get("operation") == "nested"
+    return as_object(event).get("operation") in ("nested", wire.CONTEXT)
 
 
 def refuse_misdirected() -> JsonObject:

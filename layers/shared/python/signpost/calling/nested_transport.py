@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from signpost.calling import wire
 from signpost.calling.failures import failure
 from signpost.contract import CallReply, TransportFailure
+from signpost.model import JsonObject
 
 if TYPE_CHECKING:
     from signpost.calling.ports import LambdaTransport
@@ -17,16 +18,28 @@ ANSWER_MARGIN = 0.2
 
 def send_nested(link: "LambdaTransport", arn: str, nested: wire.NestedCall, give_up_at: float) -> CallReply:
     """Send a nested call to the Lambda function that answers it, and return its reply."""
-    payload = json.dumps(wire.nested_message(nested), separators=(",", ":")).encode()
+    return _send(link, arn, wire.nested_message(nested), nested.function, give_up_at)
+
+
+def send_context_operation(
+    link: "LambdaTransport", arn: str, operation: wire.ContextOperation, give_up_at: float
+) -> CallReply:
+    """Send a context operation to the nested calls function, and return its reply."""
+    return _send(link, arn, wire.context_message(operation), operation.action, give_up_at)
+
+
+def _send(link: "LambdaTransport", arn: str, message: JsonObject, name: str, give_up_at: float) -> CallReply:
+    """Send a message. Failures name the function or the action that was asked for."""
+    payload = json.dumps(message, separators=(",", ":")).encode()
     if len(payload) > wire.LARGEST_PAYLOAD:
-        return failure("request_too_large", nested.function)
+        return failure("request_too_large", name)
     answer = link.send(arn, payload, give_up_at)
     if isinstance(answer, TransportFailure):
-        return failure(answer.code, nested.function)
+        return failure(answer.code, name)
     try:
         return wire.parse_reply(answer)
     except wire.MalformedMessage:
-        return failure("malformed_reply", nested.function)
+        return failure("malformed_reply", name)
 
 
 class RegistryTransport:

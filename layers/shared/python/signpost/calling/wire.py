@@ -2,8 +2,10 @@
 `docs/executors.md` describes it."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import cast, get_args
 
+from signpost.calling.wire_client import client_object, client_of, notice_objects, notices_in
 from signpost.calling.wire_fields import (
     WIRE_VERSION,
     MalformedMessage,
@@ -28,7 +30,7 @@ from signpost.contract import (
     KeptResult,
     Result,
 )
-from signpost.model import InputRequired, Json, JsonObject, Principal, Trace, as_object
+from signpost.model import InputRequired, Json, JsonObject, Notice, Principal, Trace, as_object
 from signpost.records import dataclass
 from signpost.schema.limits import is_too_deep
 
@@ -37,6 +39,9 @@ LARGEST_PAYLOAD = 6_000_000
 LARGEST_REPLY = 5_000_000
 """Bytes of a reply that an executor sends; a longer result goes to the content bucket."""
 LARGEST_KEPT_RESULT = 64_000_000
+
+CONTEXT = "context"
+"""The name of the operation by which functions use the state that their context offers."""
 
 FAILURE_CLASSES: Sequence[str] = get_args(FailureClass.__value__)
 OUTCOMES: Sequence[str] = get_args(FailureOutcome.__value__)
@@ -51,6 +56,7 @@ def call_message(call: FunctionCall, token: str) -> JsonObject:
         "state": call.state,
         "keepAt": call.keep_at,
         "calls": sorted(call.callees) or None,
+        "client": None if call.client is None else client_object(call.client),
     }
     return {
         "signpost": WIRE_VERSION,
@@ -104,6 +110,32 @@ def parse_nested(message: JsonObject) -> NestedCall:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class ContextOperation:
+    """A function's request to the gateway to read or write the state that its context offers."""
+
+    token: str
+    call_id: str
+    """The id of the call that the function is running, for the logs."""
+    action: str
+    fields: JsonObject
+
+
+def context_message(operation: ContextOperation) -> JsonObject:
+    call: JsonObject = {"id": operation.call_id, "action": operation.action, "fields": operation.fields}
+    return {"signpost": WIRE_VERSION, "operation": CONTEXT, "token": operation.token, "call": call}
+
+
+def parse_context_operation(message: JsonObject) -> ContextOperation:
+    """Read a context operation. Raises MalformedMessage."""
+    if operation_of(message) != CONTEXT:
+        raise MalformedMessage("operation is not context")
+    fields = object_in(message, "call")
+    return ContextOperation(
+        text_in(message, "token"), text_in(fields, "id"), text_in(fields, "action"), object_in(fields, "fields")
+    )
+
+
 def operation_of(message: Json) -> str:
     """Return the operation of a message. Raises MalformedMessage."""
     return text_in(check_version(as_object(message)), "operation")
@@ -127,6 +159,7 @@ def parse_call(message: JsonObject) -> tuple[FunctionCall, str]:
         state=fields.get("state"),
         keep_at=optional_text_in(fields, "keepAt"),
         callees=frozenset(texts_in(fields, "calls")),
+        client=client_of(optional_object_in(fields, "client")),
     )
     return call, text_in(message, "token")
 
@@ -155,6 +188,10 @@ def principal_of(fields: JsonObject) -> Principal:
 
 
 def reply_message(reply: CallReply) -> JsonObject:
+    return {**_reply_members(reply), **_notices_member(reply.notices)}
+
+
+def _reply_members(reply: CallReply) -> JsonObject:
     match reply:
         case Result(value, evidence, shown):
             return {"signpost": WIRE_VERSION, "result": value, **_evidence_member(evidence), **_shown_member(shown)}
@@ -173,17 +210,18 @@ def reply_message(reply: CallReply) -> JsonObject:
 def parse_reply(text: bytes) -> CallReply:
     """Read the reply of an executor. Raises MalformedMessage."""
     message = parse_message(text)
+    notices = notices_in(message)
     if "result" in message:
-        return Result(message["result"], objects_in(message, "evidence"), _shown_of(message))
+        return Result(message["result"], objects_in(message, "evidence"), _shown_of(message), notices)
     if "kept" in message:
         kept = object_in(message, "kept")
         size = int(number_in(kept, "size"))
-        return KeptResult(text_in(kept, "key"), size, text_in(kept, "sha256"), objects_in(message, "evidence"))
+        return KeptResult(text_in(kept, "key"), size, text_in(kept, "sha256"), objects_in(message, "evidence"), notices)
     if "inputRequired" in message:
         input_required = object_in(message, "inputRequired")
         requests = {key: as_object(request) for key, request in object_in(input_required, "requests").items()}
-        return InputRequired(requests, input_required.get("state"))
-    return _failure_of(object_in(message, "failure"), _shown_of(message))
+        return InputRequired(requests, input_required.get("state"), notices)
+    return replace(_failure_of(object_in(message, "failure"), _shown_of(message)), notices=notices)
 
 
 def _failure_object(failed: Failure) -> JsonObject:
@@ -207,6 +245,10 @@ def _failure_of(fields: JsonObject, shown: ClientPresentation | None) -> Failure
         shown=shown,
         counts=fields.get("counts") is not False,
     )
+
+
+def _notices_member(notices: Sequence[Notice]) -> JsonObject:
+    return {"notices": notice_objects(notices)} if notices else {}
 
 
 def _evidence_member(evidence: Sequence[JsonObject]) -> JsonObject:

@@ -9,11 +9,13 @@ from collections.abc import Callable, Mapping
 from typing import cast
 
 from signpost.contract import (
+    CLIENT_CAPABILITIES,
     LONGEST_DESCRIPTION,
     LONGEST_DOCUMENT_ID,
     LONGEST_EXTRAS,
     LONGEST_NAME,
     LONGEST_TITLE,
+    TASK_CHOICES,
 )
 from signpost.model import OVERRIDE_PREFIX, Json, JsonObject
 from signpost.schema.limits import is_too_deep
@@ -123,6 +125,32 @@ def _check_component(value: object) -> str | None:
     return fault_of_component(value)
 
 
+NEEDS = tuple(
+    need for name, parts in CLIENT_CAPABILITIES.items() for need in (name, *(f"{name}.{part}" for part in parts))
+)
+"""The names by which functions declare the capabilities of clients that they need."""
+
+
+def _check_needs(value: object) -> str | None:
+    if not isinstance(value, list | tuple):
+        return "is not a list of capabilities of clients"
+    unknown = [need for need in cast("list[object]", value) if need not in NEEDS]
+    return f"has {unknown[0]!r}, which is not one of {', '.join(NEEDS)}" if unknown else None
+
+
+def _check_task(value: object) -> str | None:
+    return None if value is None or value in TASK_CHOICES else f"is not one of {', '.join(TASK_CHOICES)}"
+
+
+def _check_visibility(value: object) -> str | None:
+    if value is None:
+        return None
+    # Imported on first use: few functions are shown to some principals only.
+    from signpost.calling.visibility import fault_of_condition  # noqa: PLC0415
+
+    return fault_of_condition(value) or _check_size(value)
+
+
 MEMBER_CHECKS: Mapping[str, Callable[[object], str | None]] = {
     "description": _check_description,
     "input_schema": _check_schema,
@@ -137,5 +165,8 @@ MEMBER_CHECKS: Mapping[str, Callable[[object], str | None]] = {
     "idempotent": check_flag,
     "doc": _check_document,
     "component": _check_component,
+    "needs": _check_needs,
+    "task": _check_task,
+    "visible_when": _check_visibility,
 }
 """The check of each member of `contract.HostedFunction` that lists show."""

@@ -78,6 +78,10 @@ def _hosted_of(fields: JsonObject) -> HostedFunction:
         doc=optional_text_in(fields, "doc"),
         component=_component_in(fields),
         callees=_callees_in(fields),
+        takes_client=fields.get("client") is True,
+        needs=tuple(texts_in(fields, "needs")),
+        task=optional_text_in(fields, "task"),
+        visible_when=optional_object_in(fields, "visibleWhen"),
     )
 
 
@@ -139,6 +143,10 @@ def _hosted_object(hosted: HostedFunction) -> JsonObject:
         "doc": hosted.doc,
         "component": _component_object(hosted.component),
         "calls": sorted(hosted.callees) or None,
+        "client": hosted.takes_client or None,
+        "needs": list(hosted.needs) or None,
+        "task": hosted.task,
+        "visibleWhen": hosted.visible_when,
     }
     return {
         "id": hosted.function,

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from signpost.errors import INVALID_PARAMS, Rejection
-from signpost.mcp.revisions import CLIENT_CAPABILITIES, ProtocolRevision
+from signpost.mcp.revisions import CLIENT_CAPABILITIES, CLIENT_INFO, ProtocolRevision
 from signpost.mcp.services import McpServices
 from signpost.mcp.surface import Surface
 from signpost.model import LOG_LEVELS, Call, Client, Json, JsonObject, as_object
@@ -51,6 +51,8 @@ def parse_client(params: JsonObject, revision: ProtocolRevision) -> Client | Rej
         return Rejection(INVALID_PARAMS, f"{LOG_LEVEL} must be one of {', '.join(LOG_LEVELS)}.")
     return Client(
         capabilities=as_object(meta.get(CLIENT_CAPABILITIES)),
+        info=as_object(meta.get(CLIENT_INFO)),
+        can_answer=True,
         log_level=level if isinstance(level, str) else None,
         progress_token=progress_token,
         token=client_token,

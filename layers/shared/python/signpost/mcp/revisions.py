@@ -18,6 +18,7 @@ BATCH_VERSIONS = ("2025-03-26", "2024-11-05")
 
 PROTOCOL_VERSION = "io.modelcontextprotocol/protocolVersion"
 CLIENT_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
+CLIENT_INFO = "io.modelcontextprotocol/clientInfo"
 
 
 @dataclass(frozen=True, slots=True)

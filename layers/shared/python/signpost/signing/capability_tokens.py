@@ -7,6 +7,7 @@ it: a function that calls another one through the gateway can only show a token 
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +29,8 @@ DEEPEST_CALL = 3
 class CapabilityGrant:
     """The contents of a capability token. All fields are checked, and a token with fewer or more fields is refused.
 
-    Only `calls` is left out where it is empty: executors of an earlier release do not know it, and declare no calls.
+    `calls` and `thread` are left out where they are empty: executors of an earlier release do not know them, and
+    declare no calls and take no client.
     """
 
     executor: str
@@ -36,7 +38,8 @@ class CapabilityGrant:
     call: str
     step: str | None
     content: str
-    """Digest of the call's arguments, answers, state, idempotency key and the place where its result is kept."""
+    """Digest of the call's arguments, answers, state, idempotency key and the place where its result is kept, and of
+    its client, if it has one."""
     subject: str
     tenant: str
     issuer: str
@@ -49,6 +52,8 @@ class CapabilityGrant:
     expires_at: float
     calls: tuple[str, ...] = ()
     """The functions that nested calls with this token may name."""
+    thread: str = ""
+    """The id that stays the same over all rounds of the request that the call belongs to."""
 
     @property
     def principal(self) -> Principal:
@@ -70,7 +75,9 @@ def grant_of(call: FunctionCall, executor_arn: str, expires_at: float) -> Capabi
         function=call.function,
         call=call.call_id,
         step=call.step,
-        content=_digest_of(call.arguments, call.answers, call.state, call.idempotency_key, call.keep_at),
+        content=_digest_of(
+            call.arguments, call.answers, call.state, call.idempotency_key, call.keep_at, *_client_content(call)
+        ),
         subject=principal.subject,
         tenant=principal.tenant,
         issuer=principal.issuer,
@@ -82,7 +89,14 @@ def grant_of(call: FunctionCall, executor_arn: str, expires_at: float) -> Capabi
         deadline=call.deadline,
         expires_at=expires_at,
         calls=tuple(sorted(call.callees)),
+        thread="" if call.client is None else call.client.thread,
     )
+
+
+def _client_content(call: FunctionCall) -> Sequence[Json]:
+    """Return the client as a part of the content that a token covers; nothing for a call without one, whose token is
+    that of an earlier release."""
+    return () if call.client is None else (asdict(call.client),)
 
 
 def derive_executor_key(key: str, executor_arn: str) -> str:
@@ -139,7 +153,7 @@ def _digest_of(*content: Json) -> str:
 
 
 GRANT_FIELDS = frozenset(field.name for field in fields(CapabilityGrant))
-OPTIONAL_FIELDS = frozenset({"calls"})
+OPTIONAL_FIELDS = frozenset({"calls", "thread"})
 
 
 def _parse_grant(text: bytes) -> CapabilityGrant | None:

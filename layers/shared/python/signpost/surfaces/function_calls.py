@@ -29,6 +29,7 @@ from signpost.model import (
     Tool,
 )
 from signpost.schema.limits import DEEPEST_VALUE, is_too_deep
+from signpost.surfaces.call_clients import call_client_of
 
 if TYPE_CHECKING:
     from signpost.calling.ports import FunctionInvoker
@@ -86,6 +87,7 @@ class FunctionCalls:
             trace=call.trace,
             answers=call.answers,
             state=call.state,
+            client=call_client_of(call),
         )
         return self._build_tool_result(self._executors.invoke(request), tool)
 

@@ -29,6 +29,8 @@ class _ComponentOptions(TypedDict, total=False):
     permissions: Collection[str]
     isolate: bool
     calls: Collection[str]
+    needs: Sequence[str]
+    visible_when: Mapping[str, Json]
 
 
 class PromptOptions(_ComponentOptions, total=False):

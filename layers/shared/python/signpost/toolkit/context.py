@@ -14,7 +14,7 @@ from signpost.toolkit.call_log import PROGRESS_INTERVAL, CallLog, ProgressReport
 from signpost.toolkit.secrets import Secrets
 
 if TYPE_CHECKING:
-    from signpost.toolkit.ports import EventLog, NestedCallPort
+    from signpost.toolkit.ports import ContextOperationPort, EventLog, NestedCallPort
 
 NO_ARGUMENTS: JsonObject = {}
 
@@ -28,6 +28,8 @@ class ContextServices:
     secrets: Secrets
     log: "EventLog"
     progress_every: float = PROGRESS_INTERVAL
+    operations: "ContextOperationPort | None" = None
+    """None if the executor cannot reach the gateway."""
 
 
 class Context:
@@ -52,6 +54,7 @@ class Context:
         self._call = call
         self._token = token
         self._nested = services.nested
+        self._operations = services.operations
         self._secrets = services.secrets
         self._progress = ProgressReporter(self.log, services.progress_every)
         self._ended = False
@@ -98,7 +101,16 @@ class Context:
         """End the context: from now on it makes no calls and reads no secrets for the call."""
         self._ended = True
         self._nested = None
+        self._operations = None
         self._token = ""
+
+    def _perform(self, action: str, fields: JsonObject) -> Json:
+        """Have the gateway perform a context operation, and return its value. Raises CallFailed, or CallEnded."""
+        self._check_not_ended()
+        if self._operations is None:
+            message = f"{action} is not possible: this executor was deployed without GATEWAY_FUNCTION."
+            raise CallFailed(failure("unreachable", action, message=message))
+        return _value_of(self._operations.perform(self._token, self._call, action, fields), action)
 
     def _check_not_ended(self) -> None:
         if self._ended:

@@ -21,6 +21,8 @@ from signpost.records import dataclass
 from signpost.toolkit.async_functions import finish, prepare_async
 from signpost.toolkit.context import Context
 
+SEQUENCE_MEMBERS = ("icons", "needs")
+"""Members that authors may also give as lists."""
 ACCEPTED_PARAMETERS = "takes `args` and `ctx`, `args` alone, or nothing"
 
 
@@ -67,6 +69,12 @@ class Function:
     """The component that clients see instead of a tool."""
     calls: Collection[str] = ()
     """The ids of the functions that the function calls by its context. It can call no others."""
+    needs: Sequence[str] = ()
+    """The capabilities without which a client cannot use the function, such as `elicitation`."""
+    task: str | None = None
+    """Whether a call of the function is a task: `required`, `never` or `auto`."""
+    visible_when: JsonObject | None = None
+    """The condition under which lists show the function to a principal."""
     _parameter_count: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -85,9 +93,11 @@ class Function:
             frozenset(self.permissions),
             self._is_readable(),
             exposed=self.expose,
-            **{member: getattr(self, member) for member in MEMBER_CHECKS if member != "icons"},
+            **{member: getattr(self, member) for member in MEMBER_CHECKS if member not in SEQUENCE_MEMBERS},
             icons=tuple(self.icons),
+            needs=tuple(self.needs),
             callees=frozenset(self.calls),
+            takes_client=True,
         )
 
     def _is_readable(self) -> bool:

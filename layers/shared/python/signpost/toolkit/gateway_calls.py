@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from signpost.calling import wire
-from signpost.calling.nested_transport import send_nested
+from signpost.calling.nested_transport import send_context_operation, send_nested
 from signpost.contract import CallReply, FunctionCall
 from signpost.model import JsonObject
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class GatewayCalls:
-    """Sends nested calls to the gateway's Lambda function."""
+    """Sends nested calls and context operations to the nested calls function."""
 
     def __init__(self, transport: "LambdaTransport", gateway_arn: str) -> None:
         self._link = transport
@@ -21,3 +21,7 @@ class GatewayCalls:
     def call(self, token: str, parent: FunctionCall, function: str, arguments: JsonObject) -> CallReply:
         nested = wire.NestedCall(token, parent.call_id, function, arguments, trace=parent.trace)
         return send_nested(self._link, self._gateway_arn, nested, parent.deadline)
+
+    def perform(self, token: str, call: FunctionCall, action: str, fields: JsonObject) -> CallReply:
+        operation = wire.ContextOperation(token, call.call_id, action, fields)
+        return send_context_operation(self._link, self._gateway_arn, operation, call.deadline)

@@ -36,6 +36,9 @@ class ToolOptions(TypedDict, total=False):
     expose: bool
     doc: str
     calls: Collection[str]
+    needs: Sequence[str]
+    task: str
+    visible_when: Mapping[str, Json]
 
 
 HINTS: Mapping[str, str] = {
@@ -49,7 +52,7 @@ SCHEMA_OPTIONS = ("input_schema", "input", "output_schema", "output")
 """Options that declare input or output. If both forms are declared, the first of this list counts."""
 COPIED_OPTIONS = (
     "name", "title", "description", "category", "icons", "meta", "hidden", "timeout_ms", "permissions", "idempotent",
-    "isolate", "readable", "expose", "doc", "calls",
+    "isolate", "readable", "expose", "doc", "calls", "needs", "task", "visible_when",
 )  # fmt: skip
 """Options that are copied to the Function field of the same name."""
 

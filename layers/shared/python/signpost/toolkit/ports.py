@@ -18,6 +18,12 @@ class NestedCallPort(Protocol):
         ...
 
 
+class ContextOperationPort(Protocol):
+    def perform(self, token: str, call: FunctionCall, action: str, fields: JsonObject) -> CallReply:
+        """Have the gateway perform a context operation for the function that was called with this token."""
+        ...
+
+
 class SecretTexts(Protocol):
     def read(self, secret: str) -> str:
         """Read the text of a secret by its ARN. Raises Unavailable, or PermanentlyUnavailable with the reason."""

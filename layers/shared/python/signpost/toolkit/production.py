@@ -32,6 +32,7 @@ def build_harness(hosting: ExecutorFunctions, environment: Mapping[str, str]) ->
     key_secret_arn, clock = _key_secret_arn(environment), SystemClock()
     manager = _secrets_manager_client()
     log = Log(environment.get("AWS_LAMBDA_FUNCTION_NAME", ""))
+    gateway = _build_gateway_calls(environment, clock, log)
     keys = KeyRing(store=SecretMasterKeys(lambda: manager, key_secret_arn), clock=clock)
     return Harness(
         hosting,
@@ -39,7 +40,8 @@ def build_harness(hosting: ExecutorFunctions, environment: Mapping[str, str]) ->
         clock=clock,
         validators=Validators(nested_alarm),
         services=ContextServices(
-            nested=_build_gateway_calls(environment, clock, log),
+            nested=gateway,
+            operations=gateway,
             secrets=Secrets(find_secret_arns(environment), SecretsManagerTexts(lambda: manager), clock),
             log=log,
         ),

@@ -16,8 +16,9 @@ from signpost.adapters.ids import RandomIds
 from signpost.adapters.lambdas import BotoLambdaTransport
 from signpost.adapters.s3 import S3Values
 from signpost.adapters.secrets_manager import SecretMasterKeys
+from signpost.calling.context_operations import ContextOperations
 from signpost.calling.lookup import FunctionLists
-from signpost.calling.nested import NestedCallJudge, NestedCalls
+from signpost.calling.nested import ExecutorRequests, NestedCallJudge, NestedCalls
 from signpost.calling.nested_transport import RegistryTransport
 from signpost.catalogue.cache import CatalogueView
 from signpost.content.api.function_ids import REGISTRY_FUNCTIONS
@@ -81,7 +82,8 @@ def compose_nested_calls(adapters: NestedCallAdapters, telemetry: Telemetry, reg
         access=policy.functions,
         registry=RegistryTransport(adapters.link, registry_arn, REGISTRY_FUNCTIONS),
     )
-    return NestedCallHandler(nested=nested, telemetry=telemetry, clock=clock, alarm=adapters.alarm)
+    requests = ExecutorRequests(nested=nested, operations=ContextOperations(mint=calls.mint, clock=clock, actions={}))
+    return NestedCallHandler(nested=requests, telemetry=telemetry, clock=clock, alarm=adapters.alarm)
 
 
 def _build_aws_adapters(settings: NestedCallSettings, telemetry: Telemetry) -> NestedCallAdapters:

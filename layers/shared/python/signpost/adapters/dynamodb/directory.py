@@ -41,7 +41,7 @@ LARGEST_TRANSACTION = 1_000_000
 """Bytes; far below a transaction's limit of four megabytes, since not every engine counts a letter's bytes alike."""
 LISTING_MEMBERS = (
     "name", "title", "category", "output_schema", "annotations", "icons", "meta", "hidden", "idempotent", "doc",
-    "component",
+    "component", "takes_client", "needs", "task", "visible_when",
 )  # fmt: skip
 """The members of a function that lists show. They came with toolkits; a function has few of them, or none."""
 READABLE_ATTRIBUTE = "readable_in_sections"
@@ -81,7 +81,8 @@ def _listing_in(row: Row) -> dict[str, Any]:
     """Read the listing members. A row of a later release may have more; those are left out."""
     listing: JsonObject = json.loads(row["listing"]["S"]) if "listing" in row else {}
     known: dict[str, Any] = {name: listing[name] for name in LISTING_MEMBERS if name in listing}
-    return {**known, "icons": tuple(known.get("icons", ())), "component": _component_in(listing)}
+    sequences = {name: tuple(known.get(name, ())) for name in ("icons", "needs")}
+    return {**known, **sequences, "component": _component_in(listing)}
 
 
 def _component_in(listing: JsonObject) -> Component | None:

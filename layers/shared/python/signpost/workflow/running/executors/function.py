@@ -9,7 +9,7 @@ from signpost.calling.breaker import Breaker
 from signpost.calling.caller import CALLER_MARGIN, GRACE
 from signpost.calling.lookup import FunctionView
 from signpost.calling.runtime_settings import declared_timeout_ms, placement_of
-from signpost.contract import CallReply, CallRequest, Failure, FailureClass, KeptResult, Result
+from signpost.contract import CallClient, CallReply, CallRequest, Failure, FailureClass, KeptResult, Result
 from signpost.errors import Unavailable
 from signpost.model import InputRequired, Json, JsonObject, Principal
 from signpost.workflow.audit_events import evidence_refused
@@ -105,6 +105,7 @@ def _build_call_request(attempt: "StepAttempt") -> CallRequest:
         expires_at=attempt.claim.until,
         idempotency_key=attempt.idempotency_key,
         step=attempt.step,
+        client=CallClient(thread=attempt.step),
     )
 
 

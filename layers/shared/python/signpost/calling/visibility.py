@@ -1,0 +1,52 @@
+"""Conditions of visibility: the data by which the author of a function says to which principals lists show it."""
+
+from collections.abc import Callable, Mapping
+from typing import cast
+
+DEEPEST_CONDITION = 4
+"""The number of conditions that may stand inside of each other."""
+LONGEST_WORD = 200
+"""Characters of the name of a grant, permission, role or claim."""
+
+
+def fault_of_condition(value: object, depth: int = 1) -> str | None:
+    """Return the fault of a condition, as words that follow its name, or None."""
+    if not isinstance(value, Mapping):
+        return f"is not an object with one of {', '.join(_FORMS)}"
+    condition = cast("Mapping[object, object]", value)
+    if len(condition) != 1 or (kind := next(iter(condition))) not in _FORMS:
+        return f"must have exactly one of {', '.join(_FORMS)}"
+    if depth > DEEPEST_CONDITION:
+        return f"is nested more than {DEEPEST_CONDITION} deep"
+    return _FORMS[str(kind)](condition[kind], depth)
+
+
+def _fault_of_word(value: object, _depth: int) -> str | None:
+    fits = isinstance(value, str) and bool(value.strip()) and len(value) <= LONGEST_WORD
+    return None if fits else f"has a name that is not a text of 1 to {LONGEST_WORD} characters"
+
+
+def _fault_of_claim(value: object, depth: int) -> str | None:
+    if not isinstance(value, Mapping) or not value:
+        return "has a claim that is not an object of names and texts"
+    claims = cast("Mapping[object, object]", value)
+    faults = (_fault_of_word(word, depth) for item in claims.items() for word in item)
+    return next(filter(None, faults), None)
+
+
+def _fault_of_conditions(value: object, depth: int) -> str | None:
+    if not isinstance(value, list | tuple) or not value:
+        return "has `any` or `all` without a list of conditions"
+    faults = (fault_of_condition(condition, depth + 1) for condition in cast("list[object]", value))
+    return next(filter(None, faults), None)
+
+
+_FORMS: Mapping[str, Callable[[object, int], str | None]] = {
+    "grant": _fault_of_word,
+    "permission": _fault_of_word,
+    "role": _fault_of_word,
+    "claim": _fault_of_claim,
+    "any": _fault_of_conditions,
+    "all": _fault_of_conditions,
+}
+"""The forms of a condition, with the check of the value of each."""

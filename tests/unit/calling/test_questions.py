@@ -6,7 +6,8 @@ import pytest
 from mcp_types._v2026_07_28 import CreateMessageRequestParams, ElicitRequestFormParams, PrimitiveSchemaDefinition
 from pydantic import TypeAdapter
 
-from signpost.calling.questions import LARGEST_FORM, LARGEST_SAMPLING, MOST_FIELDS, MOST_QUESTIONS, find_question_fault
+from signpost.calling.question_forms import LARGEST_FORM, MOST_FIELDS
+from signpost.calling.questions import LARGEST_SAMPLING, MOST_QUESTIONS, find_question_fault
 from signpost.model import InputRequired, Json, JsonObject
 from stage.tools import ROOTS, build_question, build_sampling
 

@@ -64,13 +64,33 @@ def test_an_answer_that_fits_is_accepted_without_foreign_members(request_: Any, 
         (SAMPLING, {**MESSAGE, "content": []}),
         (SAMPLING, {**MESSAGE, "content": "Paris"}),
         (ROOTS, {"roots": {}}),
-        (ROOTS, {"roots": [{}]}),
+        (ROOTS, {"roots": [{"name": "a"}]}),
         ({"method": "unknown"}, {"action": "accept"}),
     ],
 )
 def test_a_question_stays_open_if_its_answer_does_not_fit(request_: Any, response: Any) -> None:
     answers = SORTER.sort({"key": request_}, {"key": response})
     assert (answers.accepted, answers.open) == ({}, {"key": request_})
+
+
+@pytest.mark.parametrize(
+    ("format_", "fitting", "unfitting"),
+    [
+        ("date", ["2027-01-31", "2024-02-29", "2000-02-29"], ["2027-02-29", "1900-02-29", "2027-13-01", "31.1.27"]),
+        ("date-time", ["2027-01-31T08:30:00Z", "2027-01-31T08:30:00.5+02:00"], ["2027-01-31T25:00:00Z", "2027-01-31"]),
+        ("email", ["ada@a.test", "a.b+c@x"], ["ada", "ada@", "@a.test", "a b@c.test", "a@b@c", f"a@{'x' * 260}"]),
+        ("uri", ["https://a.test/", "mailto:a@b.test", "urn:x"], ["a.test", "https://a b", "http://[", "\n", ""]),
+    ],
+)  # fmt: skip
+def test_a197_the_format_of_a_text_binds_its_answer(format_: str, fitting: list[str], unfitting: list[str]) -> None:
+    schema = {"type": "object", "properties": {"text": {"type": "string", "format": format_}}}
+    question: Any = {"method": "elicitation/create", "params": {"message": "?", "requestedSchema": schema}}
+
+    def is_accepted(text: str) -> bool:
+        return bool(SORTER.sort({"q": question}, {"q": {"action": "accept", "content": {"text": text}}}).accepted)
+
+    assert [text for text in fitting if not is_accepted(text)] == []
+    assert [text for text in unfitting if is_accepted(text)] == []
 
 
 def test_a_question_without_an_answer_stays_open() -> None:

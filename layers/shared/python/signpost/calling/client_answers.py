@@ -5,6 +5,7 @@ Nothing that was not asked gets through. Import this module on first use: few fu
 
 from collections.abc import Callable, Mapping
 
+from signpost.calling.form_values import find_format_fault
 from signpost.model import Json, JsonObject, as_object
 from signpost.records import dataclass
 from signpost.schema.validation import SchemaRefusal, Validators
@@ -55,7 +56,8 @@ def _fit_elicitation(validators: Validators, params: JsonObject, response: JsonO
         violation = validators.find_violation(schema, content)
     except SchemaRefusal:
         return None
-    return None if violation else {"action": action, "content": content}
+    is_fitting = violation is None and find_format_fault(schema, content) is None
+    return {"action": action, "content": content} if is_fitting else None
 
 
 def _fit_sampling(_validators: Validators, _params: JsonObject, response: JsonObject) -> JsonObject | None:

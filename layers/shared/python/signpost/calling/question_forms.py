@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from urllib.parse import urlsplit
 
+from signpost.calling.form_values import FORMATS, PAIRS_OF_LIMITS, choices_of, is_default_permitted
 from signpost.calling.question_members import (
     Members,
     are_texts,
@@ -53,7 +54,7 @@ _FIELDS: Mapping[str, Members] = {
         "default": is_text,
         "minLength": is_count,
         "maxLength": is_count,
-        "format": is_one_of("date", "date-time", "email", "uri"),
+        "format": is_one_of(*FORMATS),
     },
     "array": {
         **_DESCRIBED,
@@ -109,6 +110,22 @@ def _faults_of_field(name: str, declared: JsonObject) -> Iterator[str]:
     yield from (f"{fault} {_FLAT}" for fault in find_misfits(declared, members, place))
     if kind == "array":
         yield from find_missing(declared, ("items",), place)
+    yield from _contradictions(declared, place)
+
+
+def _contradictions(declared: JsonObject, place: str) -> Iterator[str]:
+    """Yield faults of members that each are permitted and that no answer can satisfy together."""
+    for lowest, highest in PAIRS_OF_LIMITS:
+        least, most = declared.get(lowest), declared.get(highest)
+        if isinstance(least, int | float) and isinstance(most, int | float) and least > most:
+            yield f"has a `{lowest}`{place} above its `{highest}`. Correct one of them."
+    choices, names = choices_of(declared), declared.get("enumNames")
+    if choices is not None and (not choices or len(set(choices)) < len(choices)):
+        yield f"has no choices{place}, or the same one twice. Name each choice once."
+    if choices is not None and isinstance(names, list) and len(names) != len(choices):
+        yield f"has `enumNames`{place} of another number than its choices. Name every choice."
+    if "default" in declared and not is_default_permitted(declared):
+        yield f"has a `default`{place} that no answer may have. Correct it."
 
 
 def _faults_of_secrets(message: str, fields: JsonObject) -> Iterator[str]:

@@ -10,7 +10,7 @@ from tests.attacks.target import Target, read_error, read_result
 
 _FRONT_DOOR = "layers/shared/python/signpost/entrypoints/http/front_door.py"
 _LIMITS = "layers/shared/python/signpost/schema/limits.py"
-_RETRY_STATE = "layers/shared/python/signpost/mcp/retry_state.py"
+_INPUT_REQUESTS = "layers/shared/python/signpost/mcp/input_requests.py"
 
 BODY_LIMIT = Defence(
     name="body-limit",
@@ -26,7 +26,7 @@ PATTERN_CHECK = Defence(
 DECLARED_CAPABILITIES = Defence(
     name="declared-capabilities",
     title="the check that the client has declared to answer such requests",
-    removals=(Removal(_RETRY_STATE, "    if missing:\n", "    if missing and subject is None:\n"),),
+    removals=(Removal(_INPUT_REQUESTS, "    if missing:\n", "    if missing and subject is None:\n"),),
 )
 
 MEGABYTE = 1024 * 1024

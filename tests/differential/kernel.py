@@ -9,7 +9,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Self, cast
 
 import anyio
@@ -35,6 +35,7 @@ from mcp_types.jsonrpc import (
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 from pydantic import TypeAdapter, ValidationError
 
+from signpost.errors import Rejection
 from signpost.mcp.providers import ToolProvider
 from signpost.mcp.surface import Surface
 from signpost.model import (
@@ -210,10 +211,14 @@ class SdkHandlers:
         faults = [fault.message for fault in Draft202012Validator(dict(tool.input_schema)).iter_errors(arguments)]
         if faults:
             return _error_result(faults[0])
-        result = provider.call_tool(tool, arguments, replace(self._call, answers=_answers(ctx)))
-        if isinstance(result, InputRequired):
-            return _input_required_result(ctx, result) if _speaks_modern(ctx) else _error_result("ask your user")
-        return _tool_result(result)
+        result = provider.call_tool(tool, arguments, self._call)
+        match result:
+            case InputRequired():
+                return _input_required_result(ctx, result) if _speaks_modern(ctx) else _error_result("ask your user")
+            case CallToolResult():
+                return _tool_result(result)
+            case Rejection(code, message):
+                raise MCPError(code, message)
 
     async def _list_resources(
         self, _ctx: Any, params: types.PaginatedRequestParams | None
@@ -271,13 +276,10 @@ def _refuse_cursor(params: types.PaginatedRequestParams | None) -> None:
 
 
 def _refuse_state(ctx: Any, state: str | None) -> None:
-    """2026-07-28, MRTR: a state that fails the check MUST be rejected, and none of these tools ever gave one."""
+    """2026-07-28, MRTR: a state that fails the check MUST be rejected, and none of these tools ever gave one. Without a
+    state, answers answer nothing, so no call has any."""
     if _speaks_modern(ctx) and state is not None:
         raise MCPError(INVALID_PARAMS, "invalid requestState")
-
-
-def _answers(ctx: Any) -> dict[str, Any]:
-    return ctx.params.get("inputResponses") or {} if _speaks_modern(ctx) else {}
 
 
 def _input_required_result(ctx: Any, required: InputRequired) -> types.InputRequiredResult:

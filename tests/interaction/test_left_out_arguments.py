@@ -252,7 +252,8 @@ def test_sealed_state_is_bound_to_arguments_without_their_nulls() -> None:
         client.replies["yard::look"] = InputRequired({"who": form}, state={"step": 1})
         asked = client.request("tools/call", {"name": "skill:look", "arguments": first, "_meta": meta})["result"]
         del client.replies["yard::look"]
-        again: JsonObject = {"inputResponses": {}, "requestState": asked["requestState"], "_meta": meta}
+        answers: JsonObject = {"who": {"action": "decline"}}
+        again: JsonObject = {"inputResponses": answers, "requestState": asked["requestState"], "_meta": meta}
         done = client.request("tools/call", {"name": "skill:look", "arguments": second, **again})
         assert done["result"]["isError"] is False
         assert client.calls[-1]["arguments"] == KEPT

@@ -22,7 +22,14 @@ OVERRIDE: JsonObject = {
     },
 }
 UNKNOWN: JsonObject = {"method": "tools/call", "params": {}}
-CHECKS = ("signpost.calling.questions", "signpost.hazards.orders", "signpost.hazards.secret_words")
+CHECKS = (
+    "signpost.calling.client_answers",
+    "signpost.calling.questions",
+    "signpost.hazards.orders",
+    "signpost.hazards.secret_words",
+    "signpost.mcp.input_requests",
+    "signpost.mcp.rounds",
+)
 CAPABILITIES: JsonObject = {"elicitation": {}, "sampling": {}, "roots": {}}
 
 

@@ -52,7 +52,9 @@ def test_an_input_request_is_answered_and_the_call_completes(client: RetryingCli
     assert asked["resultType"] == "input_required"
     assert "ttlMs" not in asked
     done = client.ask(
-        "test_input_required_result_elicitation", inputResponses={"user_name": accept_with(name="Author")}
+        "test_input_required_result_elicitation",
+        inputResponses={"user_name": accept_with(name="Author")},
+        requestState=asked["requestState"],
     )
     assert (done["resultType"], done["content"][0]["text"]) == ("complete", "Hello, Author!")
 
@@ -61,8 +63,16 @@ def test_an_input_request_is_answered_and_the_call_completes(client: RetryingCli
     "answers", [{}, {"other": accept_with(name="x")}, {"user_name": {"action": "decline"}}, {"user_name": "x"}]
 )
 def test_an_unanswered_input_request_is_sent_again(client: RetryingClient, answers: JsonObject) -> None:
+    name = "test_input_required_result_elicitation"
+    asked = client.ask(name)
+    again = client.ask(name, inputResponses=answers, requestState=asked["requestState"])
+    assert (again["resultType"], list(again["inputRequests"])) == ("input_required", ["user_name"])
+
+
+def test_answers_without_the_state_of_their_questions_are_not_given(client: RetryingClient) -> None:
+    answers: JsonObject = {"user_name": accept_with(name="Author"), "another": accept_with(name="Author")}
     asked = client.ask("test_input_required_result_elicitation", inputResponses=answers)
-    assert asked["resultType"] == "input_required"
+    assert (asked["resultType"], list(asked["inputRequests"])) == ("input_required", ["user_name"])
 
 
 def test_retry_state_is_carried_through_several_input_requests(client: RetryingClient) -> None:
@@ -86,7 +96,8 @@ def test_a_prompt_can_require_input(client: RetryingClient) -> None:
     asked = client.ask("test_input_required_result_prompt", method="prompts/get")
     assert asked["resultType"] == "input_required"
     answers = {"user_context": accept_with(context="tests")}
-    done = client.ask("test_input_required_result_prompt", method="prompts/get", inputResponses=answers)
+    sealed = {"inputResponses": answers, "requestState": asked["requestState"]}
+    done = client.ask("test_input_required_result_prompt", method="prompts/get", **sealed)
     assert done["messages"][0]["content"]["text"] == "In this context: tests"
 
 

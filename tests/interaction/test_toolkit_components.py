@@ -317,7 +317,7 @@ def test_a_prompt_requires_input_only_from_clients_with_the_capability() -> None
     asks: JsonObject = {"name": "review", "arguments": {"code": "asks"}}
     assert ServedToolkits(yard()).request_error("prompts/get", asks)["data"] == {"requiredCapabilities": {"roots": {}}}
     assert (
-        "needs an answer first" in ServedToolkits(yard(), version=LEGACY).request_error("prompts/get", asks)["message"]
+        "first needs an answer" in ServedToolkits(yard(), version=LEGACY).request_error("prompts/get", asks)["message"]
     )
 
 

@@ -62,17 +62,17 @@ ACCESS_MUTANTS = (
     Mutant(
         name="state-of-another-tool",
         invariant=22,
-        file=f"{_SHARED}/mcp/retry_state.py",
-        there='if not isinstance(opened, dict) or opened.get("about") != _digest_of_request(request, subject):',
-        instead="if not isinstance(opened, dict):",
+        file=f"{_SHARED}/mcp/rounds.py",
+        there='if opened.get("about") != _digest_of_request(request, subject):',
+        instead="if not opened:",
         tests=_OF_ROUNDS,
     ),
     Mutant(
         name="state-lasts-for-ever",
         invariant=22,
-        file=f"{_SHARED}/mcp/retry_state.py",
-        there="if not isinstance(expires, int | float) or expires <= request.services.clock.now():",
-        instead="if not isinstance(expires, int | float):",
+        file=f"{_SHARED}/mcp/rounds.py",
+        there="if not isinstance(expires, int | float) or expires <= request.services.clock.now() or rounds is None:",
+        instead="if not isinstance(expires, int | float) or rounds is None:",
         tests=_OF_ROUNDS,
     ),
     Mutant(

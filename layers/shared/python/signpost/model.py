@@ -152,7 +152,7 @@ class Call:
     state: Json = None
     """The state of the InputRequired that the client answers."""
     thread: str = ""
-    """The id that stays the same over all rounds of one request; empty outside of requests that can have rounds."""
+    """The id that stays the same over all rounds of one request; empty outside of requests of MCP."""
     notifications: Notifications = field(default_factory=Notifications)
     sections: SectionAllowance = field(default_factory=SectionAllowance)
 
@@ -193,6 +193,8 @@ class InputRequired:
     answers."""
     notices: Sequence[Notice] = ()
     """The progress and log messages up to the questions."""
+    single_use: bool = False
+    """Whether the answers may be used for one attempt only. Otherwise they may be sent again until they expire."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -201,8 +201,9 @@ def _reply_members(reply: CallReply) -> JsonObject:
                 "kept": {"key": key, "size": size, "sha256": sha256},
                 **_evidence_member(evidence),
             }
-        case InputRequired(requests, state):
-            return {"signpost": WIRE_VERSION, "inputRequired": {"requests": requests, "state": state}}
+        case InputRequired(requests, state, single_use=single_use):
+            once: JsonObject = {"singleUse": True} if single_use else {}
+            return {"signpost": WIRE_VERSION, "inputRequired": {"requests": requests, "state": state, **once}}
         case Failure():
             return {"signpost": WIRE_VERSION, "failure": _failure_object(reply), **_shown_member(reply.shown)}
 
@@ -220,7 +221,8 @@ def parse_reply(text: bytes) -> CallReply:
     if "inputRequired" in message:
         input_required = object_in(message, "inputRequired")
         requests = {key: as_object(request) for key, request in object_in(input_required, "requests").items()}
-        return InputRequired(requests, input_required.get("state"), notices)
+        is_single_use = input_required.get("singleUse") is True
+        return InputRequired(requests, input_required.get("state"), notices, is_single_use)
     return replace(_failure_of(object_in(message, "failure"), _shown_of(message)), notices=notices)
 
 

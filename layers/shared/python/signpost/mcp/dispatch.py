@@ -126,7 +126,9 @@ class Dispatcher:
         if isinstance(client, Rejection):
             return _build_error_reply(client, message.id, revision)
         trace = trace_of(message.params)
-        request_call = replace(call, trace=trace, client=client, notifications=Notifications())
+        request_call = replace(
+            call, trace=trace, client=client, notifications=Notifications(), thread=self._services.ids.new()
+        )
         request = McpRequest(
             message.method, message.params, revision, request_call, self._surface, self._services, headers
         )

@@ -17,10 +17,6 @@ from signpost.mcp.tool_names import ToolNames, spell_mentions
 from signpost.model import LOG_LEVELS, Call, InputRequired, Json, JsonObject, Prompt, as_object
 from signpost.records import dataclass
 
-CANNOT_ASK = Rejection(
-    INVALID_PARAMS, "This request needs an answer first, which only clients that speak MCP 2026-07-28 can give."
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Method:
@@ -114,13 +110,13 @@ def _read_resource(request: McpRequest) -> JsonObject | Rejection:
     if not isinstance(uri, str):
         return Rejection(INVALID_PARAMS, "resources/read takes a `uri`.")
     resumed = retry_state.resume(request, uri)
-    if isinstance(resumed, Rejection):
-        return resumed
+    if not isinstance(resumed, McpRequest):
+        return _conclude(resumed)
     call = replace(resumed.call, spell_tool=ToolNames(request.surface.tools, request.call).spell)
     for provider in request.surface.resources:
         contents = provider.read_resource(uri, call)
         if isinstance(contents, InputRequired):
-            return _request_input(resumed, contents, uri)
+            return _conclude(retry_state.ask_back(resumed, contents, uri))
         if isinstance(contents, Rejection):
             return contents
         if contents is not None:
@@ -145,12 +141,12 @@ def _get_prompt(request: McpRequest) -> JsonObject | Rejection:
         return parsed
     name, arguments = parsed
     resumed = retry_state.resume(request.with_arguments(arguments), name)
-    if isinstance(resumed, Rejection):
-        return resumed
+    if not isinstance(resumed, McpRequest):
+        return _conclude(resumed)
     for provider in request.surface.prompts:
         result = provider.get_prompt(name, arguments, resumed.call)
         if isinstance(result, InputRequired):
-            return _request_input(resumed, result, name)
+            return _conclude(retry_state.ask_back(resumed, result, name))
         if isinstance(result, Rejection):
             return result
         if result is not None:
@@ -189,8 +185,8 @@ def _hidden_prompts_of(provider: PromptProvider, call: Call) -> Sequence[Prompt]
     return provider.hidden_prompts(call) if isinstance(provider, HiddenPromptProvider) else ()
 
 
-def _request_input(request: McpRequest, required: InputRequired, subject: str) -> JsonObject | Rejection:
-    return retry_state.build_input_required(request, required, subject) if request.revision.is_modern else CANNOT_ASK
+def _conclude(asked: retry_state.AskedBack) -> JsonObject | Rejection:
+    return asked.rejection if isinstance(asked, retry_state.Unasked) else asked
 
 
 REFERENCE_FIELD = {"ref/prompt": "name", "ref/resource": "uri"}

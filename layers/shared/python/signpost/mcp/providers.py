@@ -32,8 +32,8 @@ class ToolProvider(Protocol):
         """The tool of that name, listed or hidden; None if this provider has none for this caller."""
         ...
 
-    def call_tool(self, tool: Tool, arguments: JsonObject, call: Call) -> CallToolResult | InputRequired:
-        """Calls the tool. The arguments satisfy its input schema."""
+    def call_tool(self, tool: Tool, arguments: JsonObject, call: Call) -> CallToolResult | InputRequired | Rejection:
+        """Calls the tool. The arguments satisfy its input schema. A rejection says what the client lacks."""
         ...
 
 

@@ -2,13 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from signpost.errors import INVALID_PARAMS, Rejection
 from signpost.mcp.revisions import CLIENT_CAPABILITIES, CLIENT_INFO, ProtocolRevision
 from signpost.mcp.services import McpServices
 from signpost.mcp.surface import Surface
-from signpost.model import LOG_LEVELS, Call, Client, Json, JsonObject, as_object
+from signpost.model import LOG_LEVELS, Call, Client, JsonObject, as_object
 from signpost.records import dataclass
+
+if TYPE_CHECKING:
+    from signpost.mcp.rounds import Rounds
 
 LOG_LEVEL = "io.modelcontextprotocol/logLevel"
 CLIENT_TOKEN = "signpost/clientToken"  # noqa: S105 - the name of a field, not a secret
@@ -26,13 +30,17 @@ class McpRequest:
     surface: Surface
     services: McpServices
     headers: Mapping[str, str]
+    rounds: "Rounds | None" = None
+    """What was asked and answered before, if this is not the first attempt."""
 
     def with_arguments(self, arguments: JsonObject) -> "McpRequest":
         """Returns the request with its arguments as they are used, which is the form that sealed state is bound to."""
         return replace(self, params={**self.params, "arguments": arguments})
 
-    def with_answers(self, answers: Mapping[str, Json], state: Json) -> "McpRequest":
-        return replace(self, call=replace(self.call, answers=answers, state=state))
+    def with_rounds(self, rounds: "Rounds") -> "McpRequest":
+        """Returns the request with what was asked and answered in its rounds before."""
+        call = replace(self.call, answers=rounds.answers, state=rounds.state, thread=rounds.thread)
+        return replace(self, call=call, rounds=rounds)
 
 
 def parse_client(params: JsonObject, revision: ProtocolRevision) -> Client | Rejection:

@@ -9,8 +9,11 @@ from signpost.schema.validation import Validators
 from signpost.signing.seals import Sealer
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from signpost.content.ports import AnswerStore
-    from signpost.ports import Alarm, Clock
+    from signpost.mcp.ports import UsedNonces
+    from signpost.ports import Alarm, Clock, Ids
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,3 +25,6 @@ class McpServices:
     long_answers: "AnswerStore"
     tool_texts: ToolTexts
     server: ServerDescriptions
+    ids: "Ids"
+    used_nonces: "Callable[[], UsedNonces] | None" = None
+    """Makes the record of used answers at its first use; None in a composition that has none."""

@@ -19,11 +19,6 @@ from signpost.spelling import suggest_name
 LONGEST_NAME = 120
 """Characters that a rejection repeats of the name of an unknown tool."""
 
-CANNOT_ASK = (
-    "This tool first needs an answer from you or your user, and this connection cannot carry its question. "
-    "If the tool has an argument for the answer, pass it; otherwise use a client that speaks MCP 2026-07-28."
-)
-
 
 class InvalidToolResult(Exception):  # noqa: N818 - named after the fault of the result
     """A provider returned a result that the tool's output schema does not allow."""
@@ -53,17 +48,23 @@ def call_tool(request: McpRequest) -> JsonObject | Rejection:
         find_parameter_mismatch(tool.input_schema, arguments, request.headers) if request.revision.is_modern else None
     )
     resumed = mismatch or retry_state.resume(request, tool.name)
-    if isinstance(resumed, Rejection):
-        return resumed
-    refusal = _find_refusal(resumed, tool, names, arguments)
+    if not isinstance(resumed, McpRequest):
+        return _conclude(request, resumed)
+    return _perform(resumed, provider, tool, names)
+
+
+def _perform(request: McpRequest, provider: ToolProvider, tool: Tool, names: ToolNames) -> JsonObject | Rejection:
+    arguments = as_object(request.params.get("arguments"))
+    refusal = _find_refusal(request, tool, names, arguments)
     if refusal:
-        return _build_result(resumed, _build_refusal(provider, arguments, refusal), tool, names)
-    outcome = provider.call_tool(tool, arguments, replace(resumed.call, spell_tool=names.spell))
-    return (
-        _request_input(resumed, outcome, tool)
-        if isinstance(outcome, InputRequired)
-        else _build_result(resumed, outcome, tool, names)
-    )
+        return _build_result(request, _build_refusal(provider, arguments, refusal), tool, names)
+    outcome = provider.call_tool(tool, arguments, replace(request.call, spell_tool=names.spell))
+    if isinstance(outcome, CallToolResult):
+        return _build_result(request, outcome, tool, names)
+    if isinstance(outcome, InputRequired):
+        takes = list(as_object(tool.input_schema.get("properties")))
+        return _conclude(request, retry_state.ask_back(request, outcome, tool.name, takes))
+    return _conclude(request, outcome)
 
 
 def _reject_unknown_tool(name: str, names: ToolNames, call: Call) -> Rejection:
@@ -98,10 +99,12 @@ def _error_result(text: str) -> CallToolResult:
     return CallToolResult(content=[{"type": "text", "text": text}], is_error=True)
 
 
-def _request_input(request: McpRequest, required: InputRequired, tool: Tool) -> JsonObject | Rejection:
-    if request.revision.is_modern:
-        return retry_state.build_input_required(request, required, tool.name)
-    return results.build_tool_result(_error_result(CANNOT_ASK), request.revision)
+def _conclude(request: McpRequest, asked: retry_state.AskedBack) -> JsonObject | Rejection:
+    """Return the answer to a call whose client is asked, or lacks what the tool needs. Clients of older revisions get
+    the sentence where their model reads it."""
+    if isinstance(asked, retry_state.Unasked) or (isinstance(asked, Rejection) and not request.revision.is_modern):
+        return results.build_tool_result(_error_result(asked.message), request.revision)
+    return asked
 
 
 def _build_result(request: McpRequest, result: CallToolResult, tool: Tool, names: ToolNames) -> JsonObject:

@@ -59,6 +59,8 @@ def build_front_door(
         long_answers=adapters.long_answers,
         tool_texts=ToolTexts(),
         server=ServerDescriptions(composition.revisions),
+        ids=adapters.ids,
+        used_nonces=adapters.used_nonces,
     )
     return FrontDoor(
         settings=settings,

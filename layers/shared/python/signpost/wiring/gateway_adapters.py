@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from signpost.calling.ports import Breakers, FunctionStates, LambdaTransport, PlacedFunctions
     from signpost.content.ports import AnswerStore, Bodies, ContentStore
     from signpost.identity.ports import ApiKeys, IssuerKeySets, KeySetSource
+    from signpost.mcp.ports import UsedNonces
     from signpost.ports import Alarm, Clock, DeploymentListStore, Ids, TextStore, Timestamps
     from signpost.signing.ports import MasterKeyStore
     from signpost.workflow import ports as workflow_ports
@@ -67,6 +68,8 @@ class GatewayAdapters:
     timestamps: "Timestamps"
     ids: "Ids"
     alarm: "Alarm"
+    used_nonces: "Callable[[], UsedNonces] | None" = None
+    """Makes the record of answers that count once; None for a gateway that asks no such questions."""
 
 
 def build_aws_adapters(settings: GatewaySettings, telemetry: Telemetry) -> GatewayAdapters:

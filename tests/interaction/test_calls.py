@@ -500,3 +500,12 @@ def test_a_nested_call_has_a_thread_of_its_own_for_each_function_and_arguments(c
         threads.append(caller.other.call["client"]["thread"])
     assert threads[0] == threads[1] != threads[2]
     assert "t1" not in threads
+
+
+@pytest.mark.parametrize("client", [None, CallClient(thread="t1"), CallClient({"sampling": {}}, can_answer=True)])
+def test_a_function_that_needs_a_client_is_not_called_without_one(caller: Caller, client: CallClient | None) -> None:
+    caller.place(None, MAIL, HostedFunction("email::send", takes_client=True, needs=("elicitation",)))
+    assert code(caller.call(client=client)) == "client_lacking"
+    assert caller.mail.received == []
+    able = CallClient({"elicitation": {}}, can_answer=True)
+    assert isinstance(caller.call(client=able), Result)

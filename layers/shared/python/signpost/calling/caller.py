@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from signpost.calling import wire
 from signpost.calling.breaker import Breaker
+from signpost.calling.client_needs import reject_lacking_client
 from signpost.calling.failures import failure
 from signpost.calling.lookup import FunctionView
 from signpost.calling.runtime_settings import placement_of, timeout_ms
@@ -39,6 +40,8 @@ class FunctionCaller:
         placement = placement_of(state)
         if placement is None:
             return failure("unknown_function", request.function)
+        if reject_lacking_client(placement.hosted, request.client) is not None:
+            return failure("client_lacking", request.function)
         if request.depth > DEEPEST_CALL:
             return failure("too_deep", request.function)
         now = self._clock.now()

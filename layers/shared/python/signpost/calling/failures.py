@@ -48,6 +48,11 @@ FAILURES: Mapping[str, FailureRow] = {
     "invalid_arguments": FailureRow(
         "permanent_error", "none", "The arguments do not satisfy the input schema of {function}."
     ),
+    "client_lacking": FailureRow(
+        "permanent_error",
+        "none",
+        "{function} was not called: it needs a client that can be asked, and this call has none.",
+    ),
     # It ran, and asked instead of acting.
     "question_refused": FailureRow(
         "permanent_error", "none", "{function} asked for input in a way in which no client is asked."

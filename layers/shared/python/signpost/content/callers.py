@@ -1,10 +1,12 @@
 """The caller of the registry, and the choice between the tenant's own entry and the shipped one."""
 
+from collections.abc import Mapping
 from dataclasses import field, replace
 
 from signpost.calling.runtime_settings import tenant_setting
 from signpost.content.model import Layers
-from signpost.model import Principal, SectionAllowance, Trace
+from signpost.contract import CallClient
+from signpost.model import Json, Principal, SectionAllowance, Trace
 from signpost.records import dataclass
 
 
@@ -40,6 +42,12 @@ class Caller:
     sections: SectionAllowance = field(default_factory=SectionAllowance)
     nested: NestedRights | None = None
     """The limits of a function that calls the registry; None for any other caller."""
+    client: CallClient | None = None
+    """The client for which functions behind sections and prompts run; None for a caller that is no client."""
+    answers: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    """The client's answers to the questions of such a function."""
+    state: Json = None
+    """The state of these questions."""
 
     @property
     def reading_tenant(self) -> str:

@@ -16,6 +16,7 @@ from signpost.content.markdown import DocumentText
 from signpost.content.model import Skill, SkillChange, StoredFile
 from signpost.content.names import problem_with_skill_id
 from signpost.content.uris import Index, Section, SkillDocument, Target
+from signpost.model import InputRequired
 from signpost.strict_json import byte_length
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ class Skills:
         remaining_bytes = LARGEST_FETCH_ANSWER
         for uri, document in self._read_each_uri(requested, caller):
             if isinstance(document, RegistryRefusal):
-                return document
+                return document if len(requested) == 1 else _refuse_among_others(document)
             remaining_bytes -= byte_length(document.text)
             if remaining_bytes < 0:
                 return _oversize_refusal(uri, len(parts))
@@ -217,6 +218,14 @@ def _problem_with_sections(requested: Sequence[str], caller: Caller) -> Registry
 def _with_uri(uri: str, refusal: RegistryRefusal) -> RegistryRefusal:
     message = refusal.message if uri in refusal.message else f"{quote_text(uri)}: {refusal.message}"
     return replace(refusal, message=message, data={**refusal.data, "uri": uri})
+
+
+def _refuse_among_others(refusal: RegistryRefusal) -> RegistryRefusal:
+    """Return the refusal for one of several documents. Their questions could not be told apart by key, so none of them
+    can ask."""
+    if not isinstance(refusal.asked_back, InputRequired):
+        return refusal
+    return replace(refusal, message=f"{refusal.message} Fetch its URI alone.", asked_back=None)
 
 
 def _oversize_refusal(uri: str, parts_before: int) -> RegistryRefusal:

@@ -1,8 +1,10 @@
 """Calls of the functions behind sections and prompts, and the refusals of their failures."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from signpost.calling.client_needs import reject_lacking_client
 from signpost.calling.failures import failure
 from signpost.calling.function_access import FunctionAccess
 from signpost.calling.lookup import FunctionView
@@ -10,7 +12,7 @@ from signpost.calling.runtime_settings import effective_setting, is_exposed, pla
 from signpost.content.api.errors import RegistryRefusal, quote_text
 from signpost.content.callers import Caller, NestedRights
 from signpost.content.names import is_internal
-from signpost.contract import CallReply, CallRequest, Failure, KeptResult, Result
+from signpost.contract import CallReply, CallRequest, Failure, FunctionState, KeptResult, Result
 from signpost.model import MOST_SECTIONS, InputRequired, Json, JsonObject
 from signpost.policy import policy_items
 from signpost.schema.limits import DEEPEST_VALUE, is_too_deep
@@ -67,6 +69,8 @@ class Handlers:
         if refusal := self._refuse_nested(function, caller):
             return refusal
         state = self._functions.state(caller.principal.tenant, function)
+        if (lacking := self._refuse_lacking_client(state, caller)) is not None:
+            return lacking
         timeout = effective_setting(state, "state_timeout_ms") / 1000
         request = CallRequest(
             function=function,
@@ -74,9 +78,23 @@ class Handlers:
             principal=caller.principal,
             ends_at=min(caller.ends_at, self._clock.now() + timeout),
             trace=caller.trace,
+            answers=caller.answers,
+            state=caller.state,
+            client=caller.client,
             **_limits_of(caller.nested),
         )
         return _value_of(self._executors.invoke(request), function)
+
+    def _refuse_lacking_client(self, state: FunctionState, caller: Caller) -> RegistryRefusal | None:
+        """Refuse a client of MCP that lacks what the function needs. Other callers are refused where it is called."""
+        placement = placement_of(state)
+        if placement is None or caller.client is None:
+            return None
+        rejection = reject_lacking_client(placement.hosted, caller.client)
+        if rejection is None:
+            return None
+        function = placement.hosted.function
+        return replace(_refusal_of_failure(function, failure("client_lacking", function)), asked_back=rejection)
 
     def _refuse_nested(self, function: str, caller: Caller) -> RegistryRefusal | None:
         """Refuse a function that the calling function may not call itself: documents give it no more rights."""
@@ -134,11 +152,10 @@ def _value_of(reply: CallReply, function: str) -> Json | RegistryRefusal:
                 function, f"its answer of {size} bytes is too long to be included here", "result_too_large"
             )
         case InputRequired():
-            return _failed_function_refusal(
-                function,
-                "it requires input from the client, which sections and prompts cannot provide",
-                "input_required",
+            refusal = _failed_function_refusal(
+                function, "it requires input from the client, and this caller cannot be asked", "input_required"
             )
+            return replace(refusal, asked_back=reply)
         case Failure():
             return _refusal_of_failure(function, reply)
 

@@ -20,6 +20,7 @@ from signpost.model import (
     Call,
     CallToolResult,
     GetPromptResult,
+    InputRequired,
     Json,
     JsonObject,
     Prompt,
@@ -28,6 +29,7 @@ from signpost.model import (
     Tool,
     as_object,
 )
+from signpost.surfaces.call_clients import call_client_of
 
 ANSWER_MARGIN = 0.5
 """Seconds before the deadline of a request that are left for its answer."""
@@ -58,12 +60,12 @@ class SkillDocuments:
             for template in RESOURCE_TEMPLATES
         ]
 
-    def read_resource(self, uri: str, call: Call) -> Sequence[JsonObject] | Rejection | None:
+    def read_resource(self, uri: str, call: Call) -> Sequence[JsonObject] | InputRequired | Rejection | None:
         if not uri.startswith(uris.SCHEME):
             return None
         found = self._skills.read(uri, caller_of(call))
         if isinstance(found, RegistryRefusal):
-            return None if found.code == "not_found" else rejection_of(found)
+            return None if found.code == "not_found" else found.asked_back or rejection_of(found)
         return [{"uri": uri, "mimeType": found.mime_type, "text": found.text}]
 
 
@@ -79,10 +81,12 @@ class SlashCommands:
             for prompt in self._prompts.list_readable(caller_of(call))
         ]
 
-    def get_prompt(self, name: str, arguments: Mapping[str, str], call: Call) -> GetPromptResult | Rejection | None:
+    def get_prompt(
+        self, name: str, arguments: Mapping[str, str], call: Call
+    ) -> GetPromptResult | InputRequired | Rejection | None:
         found = self._prompts.render(name, arguments, caller_of(call))
         if isinstance(found, RegistryRefusal):
-            return None if found.code in ("not_found", "invalid_name") else rejection_of(found)
+            return None if found.code in ("not_found", "invalid_name") else found.asked_back or rejection_of(found)
         if not all(map(_is_message, found.messages)):
             return Rejection(INTERNAL_ERROR, f"The function of the prompt {name} answered with malformed messages.")
         return GetPromptResult([as_object(message) for message in found.messages], found.description)
@@ -111,11 +115,11 @@ class FetchTool:
         del call
         return self._tool if name == self._tool.name else None
 
-    def call_tool(self, tool: Tool, arguments: JsonObject, call: Call) -> CallToolResult:
+    def call_tool(self, tool: Tool, arguments: JsonObject, call: Call) -> CallToolResult | InputRequired | Rejection:
         del tool
         answer = self._functions.call(FETCH_FUNCTION, arguments, caller_of(call))
         if isinstance(answer, RegistryRefusal):
-            return CallToolResult([{"type": "text", "text": answer.message}], is_error=True)
+            return answer.asked_back or CallToolResult([{"type": "text", "text": answer.message}], is_error=True)
         return CallToolResult([{"type": "text", "text": str(answer)}])
 
 
@@ -127,6 +131,9 @@ def caller_of(call: Call) -> Caller:
         ends_at=call.deadline - ANSWER_MARGIN,
         trace=call.trace,
         sections=call.sections,
+        client=call_client_of(call),
+        answers=call.answers,
+        state=call.state,
     )
 
 

@@ -6,11 +6,13 @@ from math import ceil
 from typing import TYPE_CHECKING, Protocol
 
 from signpost.calling.caller import CALLER_MARGIN, GRACE
+from signpost.calling.client_needs import reject_lacking_client
 from signpost.calling.function_schemas import client_schema
 from signpost.calling.lookup import FunctionView
-from signpost.calling.runtime_settings import LONGEST_WAIT_MS, is_declared_long, is_long_call
+from signpost.calling.runtime_settings import LONGEST_WAIT_MS, is_declared_long, is_long_call, placement_of
 from signpost.content.uris import skill_uri
 from signpost.contract import (
+    CallClient,
     CallReply,
     CallRequest,
     ClientPresentation,
@@ -19,6 +21,7 @@ from signpost.contract import (
     KeptResult,
     Result,
 )
+from signpost.errors import Rejection
 from signpost.mcp.results import link_content
 from signpost.model import (
     Call,
@@ -69,8 +72,11 @@ class FunctionCalls:
 
     def call_function(
         self, function: str, arguments: JsonObject, tool: Tool, call: Call
-    ) -> CallToolResult | InputRequired:
+    ) -> CallToolResult | InputRequired | Rejection:
         """Call `function` for the tool `tool` and return the tool's result."""
+        client = call_client_of(call)
+        if (rejection := self._reject_lacking_client(function, call.principal.tenant, client)) is not None:
+            return rejection
         # Clients expect the result of a tool with an output schema, so a run cannot be its answer.
         if tool.output_schema is None and is_long_call(self._functions.state(call.principal.tenant, function)):
             return self._long_calls().start(function, arguments, tool, call)
@@ -87,9 +93,14 @@ class FunctionCalls:
             trace=call.trace,
             answers=call.answers,
             state=call.state,
-            client=call_client_of(call),
+            client=client,
         )
         return self._build_tool_result(self._executors.invoke(request), tool)
+
+    def _reject_lacking_client(self, function: str, tenant: str, client: CallClient) -> Rejection | None:
+        """Reject a call whose client lacks what the function needs, before anything is started for it."""
+        placement = placement_of(self._functions.state(tenant, function))
+        return None if placement is None else reject_lacking_client(placement.hosted, client)
 
     def _build_tool_result(self, reply: CallReply, tool: Tool) -> CallToolResult | InputRequired:
         match reply:

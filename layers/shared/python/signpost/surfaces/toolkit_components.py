@@ -1,14 +1,16 @@
 """Prompts, resources and templates of toolkits. Those of the registry take precedence."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from signpost.caches import BoundedCache, DerivedCache
+from signpost.calling.client_needs import reject_lacking_client
 from signpost.calling.function_access import FunctionAccess
 from signpost.calling.lookup import FunctionList
 from signpost.content.api.functions import RESOURCE_TEMPLATES
 from signpost.content.prompts import Prompts
-from signpost.contract import CallRequest
+from signpost.contract import CallRequest, HostedFunction
 from signpost.errors import INVALID_PARAMS, Rejection
 from signpost.list_revisions import REMEMBERED_TENANTS, REVALIDATION_INTERVAL
 from signpost.model import (
@@ -72,7 +74,7 @@ class ToolkitComponents:
         ]
         if missing:
             return Rejection(INVALID_PARAMS, f"{name} needs the argument `{missing[0]}`.", {"argument": missing[0]})
-        value = self._call_function(declared.hosted.function, arguments, call)
+        value = self._call_component(declared.hosted, arguments, call)
         if isinstance(value, InputRequired | Rejection):
             return value
         from signpost.surfaces.toolkit_answers import prompt_result_of  # noqa: PLC0415 - as above
@@ -96,7 +98,7 @@ class ToolkitComponents:
         for hosted, variables in self.index(call).find_at(uri):
             if not self._access.admits(call.principal, hosted.function, uri):
                 continue
-            value = self._call_function(hosted.function, variables, call)
+            value = self._call_component(hosted, variables, call)
             if isinstance(value, InputRequired | Rejection):
                 return value
             from signpost.surfaces.toolkit_answers import contents_at  # noqa: PLC0415 - as above
@@ -142,7 +144,7 @@ class ToolkitComponents:
             fitting = [known for known in values if known.startswith(value)]
             return Completion(fitting, len(fitting))
         function = declared.hosted.function + COMPLETE_SUFFIX
-        answer = self._call_function(function, {"argument": argument, "value": value, "given": given}, call)
+        answer = self._call_function(function, {"argument": argument, "value": value, "given": given}, _mute(call))
         if isinstance(answer, InputRequired):
             return Completion(())  # a user who is typing answers no questions
         return answer if isinstance(answer, Rejection) else completion_of(answer, function)
@@ -191,7 +193,7 @@ class ToolkitComponents:
         by_uri: dict[str, Resource] = {}
         for pattern in index.enumerating_templates:
             function = pattern.declared.hosted.function
-            value = self._call_function(function + ENUMERATE_SUFFIX, {}, call, until)
+            value = self._call_function(function + ENUMERATE_SUFFIX, {}, _mute(call), until)
             listed = () if isinstance(value, InputRequired | Rejection) else instances_of(value, pattern.template)
             new = [
                 resource for resource in listed if resource.uri not in index.resources and resource.uri not in by_uri
@@ -202,6 +204,13 @@ class ToolkitComponents:
                 if self._access.allows(call.principal, function, resource.uri)
             }
         return list(by_uri.values())
+
+    def _call_component(
+        self, hosted: HostedFunction, arguments: JsonObject, call: Call
+    ) -> Json | InputRequired | Rejection:
+        """Call the function of a component, unless the client lacks what it needs."""
+        rejection = reject_lacking_client(hosted, call_client_of(call))
+        return rejection or self._call_function(hosted.function, arguments, call)
 
     def _call_function(
         self, function: str, arguments: JsonObject, call: Call, until: float | None = None
@@ -232,6 +241,11 @@ class ToolkitComponents:
             return ComponentIndex(functions, lambda function: self._access.shows(principal, function))
 
         return self._indices.get(key, functions, build_index)
+
+
+def _mute(call: Call) -> Call:
+    """Return the call for a function whose questions the client cannot answer."""
+    return replace(call, client=replace(call.client, can_answer=False))
 
 
 def _recount(completed: Completion, allowed: Sequence[str]) -> Completion:

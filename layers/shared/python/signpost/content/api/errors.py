@@ -3,8 +3,8 @@
 
 from dataclasses import field
 
-from signpost.errors import RegistryRefusalCode
-from signpost.model import Json, JsonObject
+from signpost.errors import RegistryRefusalCode, Rejection
+from signpost.model import InputRequired, Json, JsonObject
 from signpost.records import dataclass
 
 LONGEST_QUOTE = 120
@@ -15,6 +15,9 @@ class RegistryRefusal:
     code: RegistryRefusalCode
     message: str
     data: JsonObject = field(default_factory=dict[str, Json])
+    asked_back: InputRequired | Rejection | None = None
+    """The answer for a client of MCP, which can be asked, or lacks what the function needs. Other callers get the
+    refusal."""
 
 
 type RegistryAnswer = Json | RegistryRefusal

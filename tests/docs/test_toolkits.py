@@ -153,11 +153,15 @@ def test_the_documented_question_reaches_a_client_and_its_answer_the_tool(monkey
     meta: JsonObject = {"_meta": {**META, CLIENT_CAPABILITIES: {"elicitation": {}}}}
     call: JsonObject = {"name": "skill:refund", "arguments": {"order": "7"}, **meta}
     asked = served.request_result("tools/call", call)
-    assert asked["inputRequests"]["refund"]["params"]["message"] == "How much of the order 7 is refunded?"
-    for amount, said in ((30, "Refunded 30 of the order 7."), (90, "At most 80 can be refunded.")):
-        answers: JsonObject = {"refund": {"action": "accept", "content": {"amount": amount}}}
+    assert asked["inputRequests"]["amount"]["params"]["message"] == "How much of the order 7 is refunded?"
+
+    def answer(amount: int) -> Any:
+        answers: JsonObject = {"amount": {"action": "accept", "content": {"amount": amount}}}
         again: JsonObject = {**call, "inputResponses": answers, "requestState": asked["requestState"]}
-        assert served.request_result("tools/call", again)["content"][0]["text"] == said
+        return served.request_result("tools/call", again)
+
+    assert answer(30)["content"][0]["text"] == "Refunded 30 of the order 7."
+    assert (list(answer(60)["inputRequests"]), list(answer(90)["inputRequests"])) == (["sure"], ["amount"])
 
 
 @pytest.mark.parametrize(
@@ -215,7 +219,7 @@ def test_the_documented_limits_match_the_code() -> None:
 
 def test_the_table_of_the_context_matches_the_code() -> None:
     context = Context(build_call("f"), "", ContextServices(None, build_secrets({}), MemoryLog()), seconds=1)
-    members = {name for name in dir(context) if not name.startswith("_")} - {"end"}
+    members = {name for name in dir(context) if not name.startswith("_")} - {"end", "input_required"}
     assert {
         name for cell in rows_after("<!-- context") for name in re.findall(r"(\w+)(?:\(.*?\))?`", f"{cell}`")
     } == members

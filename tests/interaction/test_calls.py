@@ -502,6 +502,7 @@ def test_a_nested_call_has_a_thread_of_its_own_for_each_function_and_arguments(c
     assert "t1" not in threads
 
 
+@pytest.mark.invariant(152)
 @pytest.mark.parametrize("client", [None, CallClient(thread="t1"), CallClient({"sampling": {}}, can_answer=True)])
 def test_a_function_that_needs_a_client_is_not_called_without_one(caller: Caller, client: CallClient | None) -> None:
     caller.place(None, MAIL, HostedFunction("email::send", takes_client=True, needs=("elicitation",)))

@@ -69,6 +69,7 @@ def test_an_unanswered_input_request_is_sent_again(client: RetryingClient, answe
     assert (again["resultType"], list(again["inputRequests"])) == ("input_required", ["user_name"])
 
 
+@pytest.mark.invariant(149)
 def test_answers_without_the_state_of_their_questions_are_not_given(client: RetryingClient) -> None:
     answers: JsonObject = {"user_name": accept_with(name="Author"), "another": accept_with(name="Author")}
     asked = client.ask("test_input_required_result_elicitation", inputResponses=answers)

@@ -8,6 +8,8 @@ _OF_POLICY = ("tests/interaction/test_policy.py",)
 _OF_CREDENTIALS = ("tests/interaction/test_authentication.py",)
 _OF_NESTED_REGISTRY_CALLS = ("tests/interaction/test_nested_registry_calls.py",)
 _OF_ROUNDS = ("tests/interaction/test_retry_state.py",)
+_OF_ANSWERS = ("tests/interaction/test_bound_answers.py",)
+_OF_QUESTIONS = ("tests/interaction/test_client_questions.py",)
 
 ACCESS_MUTANTS = (
     Mutant(
@@ -74,6 +76,46 @@ ACCESS_MUTANTS = (
         there="if not isinstance(expires, int | float) or expires <= request.services.clock.now() or rounds is None:",
         instead="if not isinstance(expires, int | float) or rounds is None:",
         tests=_OF_ROUNDS,
+    ),
+    Mutant(
+        name="unfitting-answers-run",
+        invariant=149,
+        file=f"{_SHARED}/mcp/rounds.py",
+        there="    if answers.open:\n",
+        instead="    if answers.open and not answers.accepted:\n",
+        tests=_OF_ANSWERS,
+    ),
+    Mutant(
+        name="answer-counts-twice",
+        invariant=150,
+        file=f"{_SHARED}/mcp/rounds.py",
+        there="return used is not None and used().use(request.call.principal, nonce, expires)",
+        instead="return used is not None and (used().use(request.call.principal, nonce, expires) or bool(nonce))",
+        tests=_OF_ANSWERS,
+    ),
+    Mutant(
+        name="rounds-without-end",
+        invariant=151,
+        file=f"{_SHARED}/mcp/input_requests.py",
+        there="    if rounds.number > MOST_ROUNDS:\n",
+        instead="    if rounds.number > 2 * MOST_ROUNDS:\n",
+        tests=_OF_ANSWERS,
+    ),
+    Mutant(
+        name="needs-unchecked",
+        invariant=152,
+        file=f"{_SHARED}/calling/client_needs.py",
+        there="    if not function.needs:\n",
+        instead="    if not function.needs or client is not None:\n",
+        tests=_OF_QUESTIONS,
+    ),
+    Mutant(
+        name="question-swallowed",
+        invariant=153,
+        file=f"{_SHARED}/toolkit/attempt.py",
+        there="    return context.input_required() or answer\n",
+        instead="    return answer\n",
+        tests=_OF_QUESTIONS,
     ),
     Mutant(
         name="deny-ignored",

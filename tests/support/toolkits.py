@@ -91,6 +91,8 @@ class ServedToolkits:
         )
         self.called_functions: list[str] = []
         """The called functions in their order."""
+        self.received_calls: list[JsonObject] = []
+        """The calls as their executor received them."""
         self.gateway.executors[TOOLKIT_EXECUTOR.arn] = self._handle
         manifest = self.executor.harness.handle({"signpost": 1, "operation": "manifest"}, 1000)
         placed = MemoryDirectory(self.gateway.functions).place(
@@ -112,6 +114,7 @@ class ServedToolkits:
         return self.gateway.request_legacy(method, params, self.version, self.key, self.endpoint).json
 
     def _handle(self, message: JsonObject) -> JsonObject:
+        self.received_calls.append(as_object(message["call"]))
         self.called_functions.append(str(as_object(message["call"])["function"]))
         return self.executor.harness.handle(message, 60_000)
 

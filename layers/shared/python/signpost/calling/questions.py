@@ -46,6 +46,12 @@ def find_question_fault(required: InputRequired) -> str | None:
     return next(faults, None)
 
 
+def find_request_fault(request: JsonObject) -> str | None:
+    """Return why this one question is not sent, as a clause that follows the words "the question"; None if it may be
+    sent."""
+    return next(_faults_of(request), None)
+
+
 def _faults_of(request: JsonObject) -> Iterator[str]:
     method, params = request.get("method"), request.get("params")
     if not isinstance(method, str) or method not in _METHODS:

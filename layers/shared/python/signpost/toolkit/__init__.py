@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from signpost.model import InputRequired, Principal
-from signpost.toolkit.answers import Answer, CallEnded, CallFailed, ToolError
+from signpost.toolkit.answers import Answer, CallEnded, CallFailed, QuestionRefused, ToolError
 from signpost.toolkit.context import Context
 from signpost.toolkit.function import DeclarationError, Function
 from signpost.toolkit.hosting import executor
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from signpost.toolkit.content import Content, ToolResult
     from signpost.toolkit.kit import Toolkit
     from signpost.toolkit.messages import PromptResult, assistant, system, user
+    from signpost.toolkit.questions import Elicit, ElicitAnswer, ElicitUrl, Root, Roots, Sample, SampleAnswer
     from signpost.toolkit.registration import registered
 
 __all__ = [
@@ -22,10 +23,18 @@ __all__ = [
     "Content",
     "Context",
     "DeclarationError",
+    "Elicit",
+    "ElicitAnswer",
+    "ElicitUrl",
     "Function",
     "InputRequired",
     "Principal",
     "PromptResult",
+    "QuestionRefused",
+    "Root",
+    "Roots",
+    "Sample",
+    "SampleAnswer",
     "ToolError",
     "ToolResult",
     "Toolkit",
@@ -40,6 +49,8 @@ _AT_FIRST_USE = {
     "Content": "content", "ToolResult": "content", "Toolkit": "kit",
     "PromptResult": "messages", "assistant": "messages", "system": "messages", "user": "messages",
     "registered": "registration",
+    "Elicit": "questions", "ElicitAnswer": "questions", "ElicitUrl": "questions", "Root": "questions",
+    "Roots": "questions", "Sample": "questions", "SampleAnswer": "questions",
 }  # fmt: skip
 """The modules of names that are imported on first use: an executor of plain functions starts without them."""
 

@@ -70,5 +70,14 @@ class CallFailed(ToolError):  # noqa: N818 - it names an event, as CallEnded doe
         self.failure = failure
 
 
+class QuestionRefused(Exception):  # noqa: N818 - it names a refusal
+    """Raised for a question that no client is asked; the message names the reason."""
+
+
+class AskClient(BaseException):
+    """Ends a pass of a function that needs an answer of the client first. A BaseException, so that no handler of
+    ordinary exceptions catches it."""
+
+
 class CallEnded(Exception):  # noqa: N818 - it names a state, as Unavailable does
     """Raised by a context whose call is over: the code that still uses the context was left running."""

@@ -17,7 +17,7 @@ from signpost.errors import DeadlinePassed
 from signpost.model import InputRequired, JsonObject
 from signpost.records import dataclass
 from signpost.schema.validation import Violation
-from signpost.toolkit.answers import Answer, ArgumentsRefused, RichValue, ToolError
+from signpost.toolkit.answers import Answer, ArgumentsRefused, QuestionRefused, RichValue, ToolError
 from signpost.toolkit.context import Context
 from signpost.toolkit.function import Function
 from signpost.toolkit.json_text import NotJson, json_text
@@ -68,13 +68,30 @@ def _run_to_outcome(
     function: Function, arguments: JsonObject, context: Context
 ) -> EncodedResult | InputRequired | Failure:
     try:
-        answer = function.answer(arguments, context)
+        answer = _answer_or_ask(function, arguments, context)
     except ArgumentsRefused as refused:
         return arguments_failure(context.function, refused.violation)
+    except QuestionRefused as refused:
+        message = f"{context.function} asked for input that is not requested: {refused}"
+        return failure("question_refused", context.function, message=message)
     except ToolError as error:
         return _failure_of_error(error)
     encoded = _encode_input_required(answer) if isinstance(answer, InputRequired) else _encode_answer(answer)
     return failure("result_too_large", context.function) if encoded is None or _is_too_large(encoded) else encoded
+
+
+def _answer_or_ask(function: Function, arguments: JsonObject, context: Context) -> object:
+    """Return the answer of the function, or what it has asked the client: its code can end in any way, but not take
+    back a question."""
+    try:
+        answer = function.answer(arguments, context)
+    except DeadlinePassed:
+        raise
+    except BaseException:
+        if (required := context.input_required()) is None:
+            raise
+        return required
+    return context.input_required() or answer
 
 
 def _mask_outcome(
@@ -84,7 +101,7 @@ def _mask_outcome(
         case EncodedResult(text, evidence, shown):
             return EncodedResult(*map(secrets.mask_json, (text, evidence, shown)))
         case InputRequired(requests, state):
-            return InputRequired(**json.loads(secrets.mask_json(json.dumps({"requests": requests, "state": state}))))
+            return replace(outcome, **json.loads(secrets.mask_json(json.dumps({"requests": requests, "state": state}))))
         case Failure(message=message, shown=presentation):
             masked = (
                 None
@@ -134,7 +151,7 @@ def _encode_input_required(answer: InputRequired) -> InputRequired | None:
     if not isinstance(requests, dict) or not all(isinstance(request, dict) for request in requests.values()):
         raise NotJson("requests must be an object whose values are objects")
     text = json_text({"requests": requests, "state": answer.state})
-    return InputRequired(**json.loads(text)) if len(text) < LARGEST_REPLY else None
+    return replace(answer, **json.loads(text)) if len(text) < LARGEST_REPLY else None
 
 
 def arguments_failure(function: str, violation: Violation) -> Failure:

@@ -3,7 +3,7 @@ services."""
 
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from signpost.calling.failures import failure, reported_failure
 from signpost.contract import CallReply, FunctionCall, KeptResult, Result
@@ -11,10 +11,12 @@ from signpost.model import InputRequired, Json, JsonObject
 from signpost.records import dataclass
 from signpost.toolkit.answers import CallEnded, CallFailed, ToolError
 from signpost.toolkit.call_log import PROGRESS_INTERVAL, CallLog, ProgressReporter
+from signpost.toolkit.client_questions import ClientQuestions, ContextClient
 from signpost.toolkit.secrets import Secrets
 
 if TYPE_CHECKING:
     from signpost.toolkit.ports import ContextOperationPort, EventLog, NestedCallPort
+    from signpost.toolkit.questions import Ask, ElicitAnswer, Root, SampleAnswer
 
 NO_ARGUMENTS: JsonObject = {}
 
@@ -57,6 +59,7 @@ class Context:
         self._operations = services.operations
         self._secrets = services.secrets
         self._progress = ProgressReporter(self.log, services.progress_every)
+        self._questions = ClientQuestions(call)
         self._ended = False
 
     def remaining(self) -> float:
@@ -92,6 +95,53 @@ class Context:
         JSON object. The text is cached for five minutes; `fresh` reads it again. Raises ToolError, or CallEnded."""
         self._check_not_ended()
         return self._secrets.read(name, member, fresh=fresh)
+
+    @property
+    def client(self) -> ContextClient:
+        """The client behind the call: its `capabilities`, `name` and `version`. All are empty if there is none."""
+        return self._questions.client
+
+    def can(self, need: str) -> bool:
+        """Tell whether the client can be asked: `elicitation` (a form), `elicitation.url`, `sampling`,
+        `sampling.tools`, `sampling.context` or `roots`."""
+        return self._questions.can(need)
+
+    def ask_all(self, asks: "Mapping[str, Ask]", *, single_use: bool = False) -> Mapping[str, Any]:
+        """Ask the client several questions in one round, and return the answers by key. The first pass ends here; the
+        next one, with the answers, runs the function from its start. `single_use` answers count for one attempt.
+        Raises QuestionRefused, or CallEnded."""
+        self._check_not_ended()
+        return self._questions.ask(asks, single_use=single_use)
+
+    def elicit(self, key: str, message: str, fields: object, *, single_use: bool = False) -> "ElicitAnswer":
+        """Ask the user to fill in a form, and return the answer. `fields` has any form of `input`. See `ask_all`."""
+        from signpost.toolkit.questions import Elicit  # noqa: PLC0415 - few functions ask
+
+        return self.ask_all({key: Elicit(message, fields)}, single_use=single_use)[key]
+
+    def elicit_url(self, key: str, message: str, url: str, *, single_use: bool = False) -> "ElicitAnswer":
+        """Ask the user to open a page, and return whether the user agreed. See `ask_all`."""
+        from signpost.toolkit.questions import ElicitUrl  # noqa: PLC0415 - as above
+
+        return self.ask_all({key: ElicitUrl(message, url)}, single_use=single_use)[key]
+
+    def sample(
+        self, key: str, messages: object, max_tokens: int = 1000, system: str | None = None, **options: object
+    ) -> "SampleAnswer":
+        """Ask the model of the client, and return its message. See `ask_all`."""
+        from signpost.toolkit.questions import Sample  # noqa: PLC0415 - as above
+
+        return self.ask_all({key: Sample(messages, max_tokens, system, options)})[key]
+
+    def roots(self, key: str = "roots") -> "tuple[Root, ...]":
+        """Ask for the folders and files that the client works on. See `ask_all`."""
+        from signpost.toolkit.questions import Roots  # noqa: PLC0415 - as above
+
+        return self.ask_all({key: Roots()})[key]
+
+    def input_required(self) -> InputRequired | None:
+        """Return what the function has asked in this pass without having an answer; None if there is nothing."""
+        return self._questions.input_required()
 
     def progress(self, done: float, total: float | None = None, said: str = "") -> None:
         """Write the progress of the function to the log. The client receives only the final answer, and no progress."""

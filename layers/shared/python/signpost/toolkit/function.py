@@ -216,6 +216,20 @@ def check_callable(name: str, run: Callable[..., object]) -> None:
             f"{name}: it is {form}, because it has a `yield`, and an answer is sent in one piece; return the answer."
         )
     prepare_async(run)
+    _check_questions(name, run)
+
+
+ASKING = frozenset(("elicit", "elicit_url", "Elicit", "ElicitUrl"))
+
+
+def _check_questions(name: str, run: Callable[..., object]) -> None:
+    """Check the questions that the body of a callable writes out. Raises DeclarationError."""
+    if ASKING.isdisjoint(getattr(getattr(run, "__code__", None), "co_names", ())):
+        return
+    from signpost.toolkit.literal_questions import find_literal_fault  # noqa: PLC0415 - few functions ask
+
+    if (fault := find_literal_fault(run)) is not None:
+        raise DeclarationError(f"{name}: {fault}")
 
 
 def count_parameters(name: str, run: Callable[..., object]) -> int:

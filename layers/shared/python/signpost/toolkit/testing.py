@@ -7,8 +7,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field, replace
 from typing import TypedDict
 
+from signpost.calling.client_needs import declare, reject_lacking_client
 from signpost.calling.failures import failure, reported_failure
-from signpost.contract import CallReply, ClientPresentation, Failure, FunctionCall, Result
+from signpost.contract import CallClient, CallReply, ClientPresentation, Failure, FunctionCall, Result
+from signpost.directory.listing import NEEDS
 from signpost.model import InputRequired, Json, JsonObject, Principal, as_object
 from signpost.records import dataclass
 from signpost.schema.validation import Validators
@@ -31,6 +33,7 @@ from signpost.toolkit.secrets import Secrets
 DEFAULT_SECONDS = 30.0
 """Seconds that the context of a trial shows if the tool has no timeout. A trial is not stopped after them; only an
 executor stops calls."""
+CLIENT_INFO: JsonObject = {"name": "test", "version": "1"}
 NOTHING_SHOWN = ClientPresentation()
 _validators = Validators(nested_alarm)
 
@@ -44,6 +47,7 @@ class TrialOptions(TypedDict, total=False):
     after: InputRequired | None
     answers: Mapping[str, Json] | None
     secrets: Mapping[str, str] | None
+    can: Collection[str] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +63,11 @@ class TrialSetup:
     state: Json
     secrets: Mapping[str, str]
     """Texts of secrets, by the names that an executor's environment would give them."""
+    client: CallClient
 
 
 def build_trial_setup(options: TrialOptions) -> TrialSetup:
-    granted, after = options.get("permissions"), options.get("after")
+    granted, after, can = options.get("permissions"), options.get("after"), options.get("can")
     return TrialSetup(
         options.get("principal", "tester"),
         None if granted is None else frozenset(granted),
@@ -70,6 +75,7 @@ def build_trial_setup(options: TrialOptions) -> TrialSetup:
         options.get("answers") or {},
         after.state if after else None,
         options.get("secrets") or {},
+        CallClient(declare(NEEDS if can is None else can), CLIENT_INFO, can_answer=True, thread="test"),
     )
 
 
@@ -124,6 +130,8 @@ def run_trial(function: Function, arguments: Mapping[str, object], trial: TrialS
     )
     if violation:
         return _result_of_failure(name, arguments_failure(function.id, violation), "")
+    if reject_lacking_client(function.hosted, trial.client) is not None:
+        return _result_of_failure(name, failure("client_lacking", function.id), "")
     seconds = DEFAULT_SECONDS if function.timeout_ms is None else function.timeout_ms / 1000
     call = _build_call(function, plain_arguments, trial, seconds)
     events, secrets = (
@@ -167,6 +175,7 @@ def _build_call(function: Function, arguments: JsonObject, trial: TrialSetup, se
         answers=trial.answers,
         state=trial.state,
         callees=frozenset(function.calls),
+        client=trial.client,
     )
 
 

@@ -51,6 +51,10 @@ class Desk:
         return self.client.call(tool, ARGUMENTS)
 
 
+def nest(depth: int) -> Json:
+    return {"action": "accept", "content": nest(depth - 1)} if depth else True
+
+
 type Outcome = Literal["runs", "asked", "refused"]
 
 
@@ -97,6 +101,9 @@ RETRIES: dict[str, Retry] = {
     "a field that was not asked": Retry("asked", {**FITTING, "target": accept(branch="main", role="admin")},
                                         still_asked=("target",)),
     "a required field missing": Retry("asked", {**FITTING, "target": accept(force=True)}, still_asked=("target",)),
+    "null in a required field": Retry("asked", {**FITTING, "target": accept(branch=None)}, still_asked=("target",)),
+    "null in a field that was left empty": Retry("runs", {**FITTING, "target": accept(branch="main", day=None)}),
+    "a deep answer": Retry("asked", {**FITTING, "sure": nest(30)}, still_asked=("sure",)),
     "a text that is no date": Retry("asked", {**FITTING, "target": accept(branch="main", day="2027-02-30")},
                                     still_asked=("target",)),
     "an unknown action": Retry("asked", {**FITTING, "sure": {"action": "maybe"}}, still_asked=("sure",)),

@@ -33,6 +33,9 @@ MESSAGE = {"role": "assistant", "model": "m", "content": {"type": "text", "text"
         (FORM, {"action": "accept", "content": {"branch": "main"}, "_meta": {}}, {
             "action": "accept", "content": {"branch": "main"},
         }),
+        (FORM, {"action": "accept", "content": {"branch": "main", "force": None}}, {
+            "action": "accept", "content": {"branch": "main"},
+        }),
         (PAGE, {"action": "accept", "content": {"password": "x"}}, {"action": "accept"}),
         (SAMPLING, {**MESSAGE, "stopReason": "endTurn"}, None),
         (SAMPLING, {**MESSAGE, "content": [MESSAGE["content"]]}, None),

@@ -49,9 +49,11 @@ def _fit_elicitation(validators: Validators, params: JsonObject, response: JsonO
         return None
     if action != "accept" or params.get("mode") == "url":
         return {"action": action}
-    content, schema = response.get("content", {}), as_object(params.get("requestedSchema"))
-    if not isinstance(content, Mapping) or not content.keys() <= as_object(schema.get("properties")).keys():
+    given, schema = response.get("content", {}), as_object(params.get("requestedSchema"))
+    if not isinstance(given, Mapping) or not given.keys() <= as_object(schema.get("properties")).keys():
         return None
+    # Some clients write null for a field that was left empty, and no field of a form takes null.
+    content = {name: value for name, value in given.items() if value is not None}
     try:
         violation = validators.find_violation(schema, content)
     except SchemaRefusal:

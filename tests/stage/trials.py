@@ -32,6 +32,12 @@ def _segfault(_arguments: JsonObject, _ctx: Context) -> object:
     return ctypes.string_at(0)
 
 
+def _ask(arguments: JsonObject, ctx: Context) -> Json:
+    form = {"name": {"type": "string", "required": True}, "day": {"type": "date", "required": True}}
+    answer = ctx.elicit("who", "Who are you, and when were you born?", form)
+    return f"{arguments['greeting']}, {answer.content['name']}, born in {answer.content['day'].year}!"
+
+
 def _nested(arguments: JsonObject, ctx: Context) -> Json:
     """Call itself to the given depth."""
     left = arguments.get("deeper", 0)
@@ -95,6 +101,7 @@ def _invoke(arguments: JsonObject, _ctx: Context) -> Json:
 
 TRIALS: Mapping[str, Trial] = {
     "show": _show,
+    "ask": _ask,
     "raise": _raise,
     "report": _report,
     "exit": lambda _arguments, _ctx: os._exit(1),

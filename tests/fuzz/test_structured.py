@@ -8,12 +8,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from signpost.mcp.revisions import CLIENT_CAPABILITIES, PROTOCOL_VERSION
+from signpost.model import JsonObject
 from tests.differential.generated_requests import LEGACY, MODERN, OPERATIONS
 from tests.differential.outcome import Sent
 from tests.fuzz.events import event
 from tests.fuzz.inputs import TOOLS
 from tests.fuzz.target import Target
 from tests.support.effort import count_examples
+from tests.support.memory_gateway import META
 
 pytestmark = pytest.mark.no_cover
 
@@ -24,6 +26,8 @@ same_every_time = settings(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 """Which examples there are must not depend on what the machine has seen before, nor on how fast it is."""
+
+META_WITH_ELICITATION: JsonObject = {**META, CLIENT_CAPABILITIES: {"elicitation": {}}}
 
 any_text = st.text(st.characters(), max_size=12)
 any_json: st.SearchStrategy[Any] = st.recursive(
@@ -69,6 +73,31 @@ def test_any_request_gets_a_defined_answer(
 def test_any_document_gets_a_defined_answer(target: Target, document: Any) -> None:
     sent = event(json.dumps(document), {"authorization": target.authorization}, now=target.now)
     assert target.faults(sent) == []
+
+
+ASKING = "test_input_required_result_request_state"
+contents = st.dictionaries(st.sampled_from(["ok", "more"]) | any_text, any_json, max_size=3) | any_json
+answers = (
+    st.fixed_dictionaries(
+        {}, optional={"action": st.sampled_from(["accept", "decline", "cancel"]) | any_json, "content": contents}
+    )
+    | any_json
+)
+responses = st.dictionaries(st.just("confirm") | any_text, answers, max_size=3) | any_json
+
+
+@settings(same_every_time, max_examples=count_examples(300))
+@given(responses)
+def test_any_answers_to_a_question_are_taken_asked_again_or_refused(target: Target, sent: Any) -> None:
+    call: dict[str, Any] = {"name": ASKING, "arguments": {}}
+    asked = target.ask("tools/call", call, meta=META_WITH_ELICITATION)["result"]
+    again = {**call, "inputResponses": sent, "requestState": asked["requestState"]}
+    answered = target.ask("tools/call", again, meta=META_WITH_ELICITATION)
+    if "error" in answered:
+        assert answered["error"]["code"] in (-32602, -32700), answered
+    elif answered["result"]["resultType"] == "complete":
+        assert sent["confirm"]["action"] == "accept"
+        assert isinstance(sent["confirm"]["content"]["ok"], bool)
 
 
 def agreeing_headers(document: dict[str, Any]) -> dict[str, str]:

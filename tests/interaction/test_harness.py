@@ -345,15 +345,15 @@ def test_the_manifest_needs_no_token_and_lists_the_hosted_functions() -> None:
     )
     answer = world.harness.handle({"signpost": 1, "operation": "manifest"}, 1000)
     assert parse_manifest(encode_reply(answer)).functions == [
-        HostedFunction("a", None, frozenset({"mail"})),
-        HostedFunction("b", 9),
+        HostedFunction("a", None, frozenset({"mail"}), takes_client=True),
+        HostedFunction("b", 9, takes_client=True),
     ]
 
 
 def test_the_manifest_carries_description_schema_and_exposure() -> None:
     told = Function("a", lambda: 1, description="Sends a mail.", input_schema=SCHEMA, expose=True)
     answer = function_host.FunctionHost([told]).harness.handle({"signpost": 1, "operation": "manifest"}, 1000)
-    expected = HostedFunction("a", description="Sends a mail.", input_schema=SCHEMA, exposed=True)
+    expected = HostedFunction("a", description="Sends a mail.", input_schema=SCHEMA, exposed=True, takes_client=True)
     assert parse_manifest(encode_reply(answer)).functions == [expected]
 
 

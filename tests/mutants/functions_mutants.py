@@ -20,8 +20,8 @@ FUNCTION_MUTANTS = (
         name="capability-without-arguments",
         invariant=29,
         file=f"{_SHARED}/signing/capability_tokens.py",
-        there="_digest_of(call.arguments, call.answers, call.state, call.idempotency_key, call.keep_at)",
-        instead="_digest_of(call.answers, call.state, call.idempotency_key, call.keep_at)",
+        there="call.arguments, call.answers, call.state, call.idempotency_key, call.keep_at, *_client_content(call)",
+        instead="call.answers, call.state, call.idempotency_key, call.keep_at, *_client_content(call)",
         tests=("tests/unit/signing/test_capability_tokens.py",),
     ),
     Mutant(

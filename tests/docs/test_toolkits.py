@@ -30,6 +30,7 @@ from signpost.toolkit.content import ContentAnnotations
 from signpost.toolkit.context import Context, ContextServices
 from signpost.toolkit.fields import KINDS, OPTIONS
 from signpost.toolkit.kit import Toolkit
+from signpost.toolkit.notices import LONGEST_FACTS, LONGEST_NOTICES, MOST_NOTICES
 from signpost.toolkit.options import HINTS, ToolOptions
 from signpost.toolkit.registration import Overrides
 from signpost.toolkit.resource_contents import MOST_INSTANCES
@@ -43,7 +44,7 @@ from tests.support.toolkits import RecordingTool, ServedToolkits
 PROJECT = Path(__file__).resolve().parents[2]
 PAGE = (PROJECT / "docs/toolkits.md").read_text()
 (
-    WRITTEN, TEST, REGISTERED, SPEC, RIGHTS, PUBLISHING, ASYNC, CONTENT, QUESTION, QUESTION_TEST, COMPONENTS,
+    WRITTEN, TEST, REGISTERED, SPEC, RIGHTS, PUBLISHING, ASYNC, PROGRESS, CONTENT, QUESTION, QUESTION_TEST, COMPONENTS,
     COMPONENTS_TEST, _,
 ) = re.findall(r"^```python\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL)  # fmt: skip
 
@@ -110,6 +111,19 @@ def test_the_documented_async_tool_calls_two_functions_at_once() -> None:
 
     found = kit.test("find_both", {"first": "7", "second": "8"}, calls={"crm::find": find})
     assert found.value == ["customer of 7", "customer of 8"]
+
+
+def test_the_documented_tool_reports_its_progress_and_what_it_did() -> None:
+    kit = Toolkit("orders")
+    run(PROGRESS, {"kit": kit, "Context": Context})
+    trial = kit.test("import_orders", {"files": ["a", "b"]})
+    assert [(report["done"], report["total"]) for report in trial.progress] == [(1, 2), (2, 2)]
+    assert [line["said"] for line in trial.logged] == ["All files were imported."]
+
+
+def test_the_documented_limits_of_notices_are_those_of_the_code() -> None:
+    assert f"A call sends {MOST_NOTICES} notices with {LONGEST_NOTICES // 1024} KB at most." in PAGE
+    assert f"than {LONGEST_FACTS:,} characters stay in the log." in PAGE
 
 
 def test_the_documented_registrations_are_two_tools(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,12 +18,12 @@ from signpost.errors import PermanentlyUnavailable, Unavailable
 from signpost.model import InputRequired, Principal
 from signpost.toolkit import Answer, CallEnded, Content, Context, ToolError, Toolkit, ToolResult
 from signpost.toolkit.call_log import CallLog, ProgressReporter
+from signpost.toolkit.notices import NoticeCollector
 from signpost.toolkit.secrets import CACHE_SECONDS, SHORTEST_MASKED, Secrets, find_secret_arns
 from tests.support.function_host import TOKEN, MemoryLog, build_call, build_secrets, host_callable
 from tests.support.memory_gateway import ManualClock
 from tests.support.receiver import ReceiverReply as Sent
 from tests.support.receiver import start_receiver
-from tests.support.toolkits import ServedToolkits
 
 SECRET = 'correct "horse"\nbattery'
 BOTH = pytest.mark.parametrize("isolate", [False, True], ids=["here", "apart"])
@@ -124,26 +124,14 @@ class TestProgress:
     def test_progress_is_logged_once_a_second_and_at_the_end(self) -> None:
         log, clock = MemoryLog(), ManualClock()
         began = clock.now()
-        progress = ProgressReporter(CallLog(log, build_call("f"), build_secrets({})), every=1.0, now=clock.now)
+        notices = NoticeCollector(None)
+        call_log = CallLog(log, build_call("f"), build_secrets({}), notices)
+        progress = ProgressReporter(call_log, notices, every=1.0, now=clock.now)
         for done in range(1, 401):
             progress.report(done, 400, "")
             clock.advance(0.25)
         assert clock.now() - began == 100
         assert [line["done"] for line in log.find_lines("progress")] == [*range(1, 400, 4), 400]
-
-    def test_progress_is_not_sent_to_the_client(self) -> None:
-        kit = Toolkit("yard")
-
-        @kit.tool
-        def count(ctx: Context) -> str:  # pyright: ignore[reportUnusedFunction] - the kit has it
-            ctx.progress(1, 2, "half of it")
-            return "done"
-
-        served = ServedToolkits(kit)
-        meta = {"progressToken": "p", "io.modelcontextprotocol/logLevel": "debug"}
-        answer = served.request_result("tools/call", {"name": "yard__count", "arguments": {}, "_meta": meta})
-        assert answer["content"] == [{"type": "text", "text": "done"}]
-        assert served.executor.log.find_lines("progress")[0]["said"] == "half of it"
 
 
 class TestSecrets:

@@ -121,7 +121,8 @@ def parse_messages(headers: Mapping[str, str], text: str) -> list[Any]:
     """Return the messages of an answer: one, those of a batch, or those of a stream, in their order."""
     kind = headers.get("content-type", "").partition(";")[0]
     if kind == "text/event-stream":
-        return [json.loads(line.removeprefix("data:")) for line in text.split("\n") if line.startswith("data:")]
+        events = [json.loads(line.removeprefix("data:")) for line in text.split("\n") if line.startswith("data:")]
+        return [message for event in events for message in _listed(event)]
     if kind != "application/json":
         return []
     return _listed(json.loads(text))

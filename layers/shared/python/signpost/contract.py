@@ -3,7 +3,7 @@
 `calling/wire.py` has its wire form, `docs/executors.md` its description.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from typing import Literal
 
@@ -11,6 +11,8 @@ from signpost.model import InputRequired, Json, JsonObject, Notice, Principal, P
 from signpost.records import dataclass
 
 type FailureClass = Literal["timeout", "rate_limited", "connection_error", "transient_error", "permanent_error"]
+type NoticeReceiver = Callable[[str, Sequence[Notice]], None]
+"""Takes the id of a function and the notices of its reply."""
 type FailureOutcome = Literal["none", "unknown"]
 """The effect of a failed call: it had none, or it is unknown."""
 
@@ -56,6 +58,8 @@ class CallRequest:
     """The state of that InputRequired."""
     client: CallClient | None = None
     """The client behind the call; None for a call without one, such as that of a trigger."""
+    notify: "NoticeReceiver | None" = field(default=None, compare=False)
+    """Receives the notices of the reply; None for a caller that passes none on."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
+from math import inf
 
 from signpost.records import dataclass
 
@@ -90,13 +91,16 @@ class Notifications:
 
     def __init__(self) -> None:
         self.messages: list[JsonObject] = []
+        self._progress = -inf
 
     def send_progress(
         self, call: "Call", progress: float, total: float | None = None, message: str | None = None
     ) -> None:
+        """Send progress if the client asked for it. Progress of one request only grows: a smaller one is dropped."""
         token = call.client.progress_token
-        if token is None:
+        if token is None or progress <= self._progress:
             return
+        self._progress = progress
         optional = {name: value for name, value in (("total", total), ("message", message)) if value is not None}
         self._send("notifications/progress", {"progressToken": token, "progress": progress, **optional})
 

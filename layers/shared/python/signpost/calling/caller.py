@@ -48,7 +48,11 @@ class FunctionCaller:
         deadline = min(request.ends_at - GRACE - CALLER_MARGIN, now + timeout_ms(state, placement) / 1000)
         if deadline <= now:
             return failure("late", request.function)
-        return self._deliver(self._build_call(request, placement, deadline), placement, request.expires_at or deadline)
+        call = self._build_call(request, placement, deadline)
+        reply = self._deliver(call, placement, request.expires_at or deadline)
+        if reply.notices and request.notify is not None:
+            request.notify(request.function, reply.notices)
+        return reply
 
     def _build_call(self, request: CallRequest, placement: Placement, deadline: float) -> FunctionCall:
         call_id = self._ids.new()

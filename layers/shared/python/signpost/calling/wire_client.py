@@ -13,6 +13,7 @@ from signpost.calling.wire_fields import (
 )
 from signpost.contract import CallClient
 from signpost.model import LOG_LEVELS, Json, JsonObject, LogNotice, Notice, ProgressNotice, as_object
+from signpost.schema.limits import is_too_deep
 
 
 def client_object(client: CallClient) -> JsonObject:
@@ -69,4 +70,6 @@ def _notice_of(fields: JsonObject) -> Notice:
     level = text_in(log, "level")
     if level not in LOG_LEVELS:
         raise MalformedMessage("a notice has an unknown level")
+    if is_too_deep(log):
+        raise MalformedMessage("a notice is nested too deeply")
     return LogNotice(level, log.get("data"))

@@ -66,9 +66,17 @@ def texts_in(fields: JsonObject, name: str) -> Sequence[str]:
 
 def number_in(fields: JsonObject, name: str) -> float:
     value = fields.get(name)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not fits_double(value):
         raise MalformedMessage(f"{name} is not a number")
     return value
+
+
+def fits_double(number: float) -> bool:
+    """Tell whether a number is finite, and no integer that is too large for a double."""
+    try:
+        return math.isfinite(number)
+    except OverflowError:  # an integer that no double holds
+        return False
 
 
 BLOCKS: Mapping[str, Sequence[str]] = {

@@ -5,7 +5,7 @@ from dataclasses import field, replace
 
 from signpost.calling.runtime_settings import tenant_setting
 from signpost.content.model import Layers
-from signpost.contract import CallClient
+from signpost.contract import CallClient, NoticeReceiver
 from signpost.model import Json, Principal, SectionAllowance, Trace
 from signpost.records import dataclass
 
@@ -48,6 +48,8 @@ class Caller:
     """The client's answers to the questions of such a function."""
     state: Json = None
     """The state of these questions."""
+    notify: NoticeReceiver | None = field(default=None, compare=False)
+    """Receives the notices of these functions."""
 
     @property
     def reading_tenant(self) -> str:

@@ -81,6 +81,7 @@ class Handlers:
             answers=caller.answers,
             state=caller.state,
             client=caller.client,
+            notify=caller.notify,
             **_limits_of(caller.nested),
         )
         return _value_of(self._executors.invoke(request), function)

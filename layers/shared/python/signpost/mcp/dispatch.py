@@ -150,6 +150,7 @@ class Dispatcher:
             fault = Rejection(INVALID_REQUEST, f"A batch must have 1 to {LARGEST_BATCH} messages.")
             return _build_error_reply(fault, None, FALLBACK_REVISION)
         texts: list[str] = []
+        notifications: list[str] = []
         for document in documents:
             reply = (
                 self._answer_message(document, headers, call, report_fault)
@@ -157,7 +158,10 @@ class Dispatcher:
                 else _build_skipped_reply(document)
             )
             texts += [reply.text] if reply.text else []
-        return McpReply(200, f"[{','.join(texts)}]", "batch") if texts else McpReply(operation="batch")
+            notifications += reply.notifications
+        if not texts:
+            return McpReply(operation="batch")
+        return McpReply(200, f"[{','.join(texts)}]", "batch", notifications=_take_fitting(notifications))
 
 
 def _perform(
@@ -198,7 +202,10 @@ def _encode_result(
 
 def _encode_notifications(notifications: Sequence[JsonObject]) -> Sequence[str]:
     """Encodes the first notifications, as many as fit beside the answer."""
-    texts = [messages.encode(notification) for notification in notifications]
+    return _take_fitting([messages.encode(notification) for notification in notifications])
+
+
+def _take_fitting(texts: Sequence[str]) -> Sequence[str]:
     lengths = accumulate(len(text.encode()) for text in texts)
     return [text for text, length in zip(texts, lengths, strict=True) if length <= LONGEST_NOTIFICATIONS]
 

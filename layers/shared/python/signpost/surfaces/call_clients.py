@@ -1,7 +1,9 @@
-"""The client of a request, as the functions that serve the request may know it."""
+"""The client of a request: what the functions that serve the request may know of it, and how their notices reach it."""
 
-from signpost.contract import CallClient
-from signpost.model import Call
+from collections.abc import Sequence
+
+from signpost.contract import CallClient, NoticeReceiver
+from signpost.model import Call, LogNotice, Notice, ProgressNotice
 
 
 def call_client_of(call: Call) -> CallClient:
@@ -14,3 +16,17 @@ def call_client_of(call: Call) -> CallClient:
         log_level=client.log_level,
         thread=call.thread,
     )
+
+
+def notice_receiver_of(call: Call) -> NoticeReceiver:
+    """Return a function that sends the notices of functions to the client of the call, as far as it wants them."""
+
+    def receive(function: str, notices: Sequence[Notice]) -> None:
+        for notice in notices:
+            match notice:
+                case ProgressNotice(done, total, message):
+                    call.notifications.send_progress(call, done, total, message or None)
+                case LogNotice(level, data):
+                    call.notifications.send_log(call, level, data, logger=function)
+
+    return receive

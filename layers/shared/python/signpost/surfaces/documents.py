@@ -29,7 +29,7 @@ from signpost.model import (
     Tool,
     as_object,
 )
-from signpost.surfaces.call_clients import call_client_of
+from signpost.surfaces.call_clients import call_client_of, notice_receiver_of
 
 ANSWER_MARGIN = 0.5
 """Seconds before the deadline of a request that are left for its answer."""
@@ -134,6 +134,7 @@ def caller_of(call: Call) -> Caller:
         client=call_client_of(call),
         answers=call.answers,
         state=call.state,
+        notify=notice_receiver_of(call),
     )
 
 

@@ -32,7 +32,7 @@ from signpost.model import (
     Tool,
 )
 from signpost.schema.limits import DEEPEST_VALUE, is_too_deep
-from signpost.surfaces.call_clients import call_client_of
+from signpost.surfaces.call_clients import call_client_of, notice_receiver_of
 
 if TYPE_CHECKING:
     from signpost.calling.ports import FunctionInvoker
@@ -94,6 +94,7 @@ class FunctionCalls:
             answers=call.answers,
             state=call.state,
             client=client,
+            notify=notice_receiver_of(call),
         )
         return self._build_tool_result(self._executors.invoke(request), tool)
 

@@ -26,7 +26,7 @@ from signpost.model import (
     ResourceTemplate,
 )
 from signpost.policy.access import Access
-from signpost.surfaces.call_clients import call_client_of
+from signpost.surfaces.call_clients import call_client_of, notice_receiver_of
 from signpost.surfaces.documents import ANSWER_MARGIN, caller_of
 
 if TYPE_CHECKING:
@@ -226,6 +226,7 @@ class ToolkitComponents:
             answers=call.answers,
             state=call.state,
             client=call_client_of(call),
+            notify=notice_receiver_of(call),
         )
         return value_of(self._executors.invoke(request), function)
 

@@ -1,5 +1,5 @@
-"""Log lines and progress of a running function, written to the executor's log under the call id, with secrets
-masked."""
+"""Log lines and progress of a running function: written to the executor's log under the call id, and collected for the
+client if it wants them, with secrets masked."""
 
 import json
 import math
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from signpost.contract import FunctionCall
 from signpost.model import JsonObject
 from signpost.toolkit.json_text import json_text
+from signpost.toolkit.notices import NoticeCollector
 from signpost.toolkit.secrets import Secrets
 
 if TYPE_CHECKING:
@@ -28,10 +29,11 @@ class CallLog:
     """The log that a function writes to. The author's words stand in the members `said` and `facts`, which sets these
     lines apart from those of the harness."""
 
-    def __init__(self, events: "EventLog", call: FunctionCall, secrets: Secrets) -> None:
+    def __init__(self, events: "EventLog", call: FunctionCall, secrets: Secrets, notices: NoticeCollector) -> None:
         self._events = events
         self._names = names_of(call)
         self._secrets = secrets
+        self._notices = notices
 
     def debug(self, said: str, **facts: object) -> None:
         self._write_line("DEBUG", said, facts)
@@ -46,15 +48,18 @@ class CallLog:
         self._write_line("ERROR", said, facts)
 
     def progress(self, done: float, total: float | None, said: str) -> None:
-        self._events.write_event(
-            "INFO", PROGRESS_EVENT, **self._names, done=done, total=total, said=self._masked_text(said)
-        )
+        """Write a line about progress. The text is masked already."""
+        self._events.write_event("INFO", PROGRESS_EVENT, **self._names, done=done, total=total, said=said)
 
     def _write_line(self, level: str, text: str, facts: Mapping[str, object]) -> None:
-        added: JsonObject = {"facts": json.loads(self._secrets.mask_json(_encode_facts(facts)))} if facts else {}
-        self._events.write_event(level, SAID_EVENT, **self._names, said=self._masked_text(text), **added)
+        masked = self.mask_text(text)
+        masked_facts: JsonObject = json.loads(self._secrets.mask_json(_encode_facts(facts))) if facts else {}
+        added: JsonObject = {"facts": masked_facts} if facts else {}
+        self._events.write_event(level, SAID_EVENT, **self._names, said=masked, **added)
+        if self._notices.wants_log(level.lower()):
+            self._notices.add_log(level.lower(), masked, masked_facts)
 
-    def _masked_text(self, value: object) -> str:
+    def mask_text(self, value: object) -> str:
         return self._secrets.mask(_words_of(value))[:LONGEST_TEXT]
 
 
@@ -84,13 +89,17 @@ def _is_finite(number: float) -> bool:
 
 
 class ProgressReporter:
-    """Writes the progress of one call to its log. Progress only grows.
+    """Collects the progress of one call for the client, and writes it to the log from time to time. Progress only
+    grows.
 
     A report whose number is NaN or infinite is dropped: no later report could exceed it.
     """
 
-    def __init__(self, log: CallLog, every: float, now: MonotonicClock = time.monotonic) -> None:
+    def __init__(
+        self, log: CallLog, notices: NoticeCollector, every: float, now: MonotonicClock = time.monotonic
+    ) -> None:
         self._log = log
+        self._notices = notices
         self._every = every
         self._now = now
         self._done = -math.inf
@@ -100,6 +109,10 @@ class ProgressReporter:
         if done <= self._done or not _is_finite(done) or not (total is None or _is_finite(total)):
             return
         self._done = done
-        if self._now() >= self._next or done == total:
+        is_due = self._now() >= self._next or done == total
+        masked = self._log.mask_text(text) if is_due or self._notices.wants_progress else ""
+        if self._notices.wants_progress:
+            self._notices.add_progress(done, total, masked)
+        if is_due:
             self._next = self._now() + self._every
-            self._log.progress(done, total, text)
+            self._log.progress(done, total, masked)

@@ -12,6 +12,7 @@ from signpost.records import dataclass
 from signpost.toolkit.answers import CallEnded, CallFailed, ToolError
 from signpost.toolkit.call_log import PROGRESS_INTERVAL, CallLog, ProgressReporter
 from signpost.toolkit.client_questions import ClientQuestions, ContextClient
+from signpost.toolkit.notices import NoticeCollector
 from signpost.toolkit.secrets import Secrets
 
 if TYPE_CHECKING:
@@ -51,14 +52,15 @@ class Context:
         self.trace = call.trace
         self.answers: Mapping[str, Json] = call.answers
         self.state = call.state
-        self.log = CallLog(services.log, call, services.secrets)
+        self._notices = NoticeCollector(call.client)
+        self.log = CallLog(services.log, call, services.secrets, self._notices)
         self._ends_at = time.monotonic() + seconds
         self._call = call
         self._token = token
         self._nested = services.nested
         self._operations = services.operations
         self._secrets = services.secrets
-        self._progress = ProgressReporter(self.log, services.progress_every)
+        self._progress = ProgressReporter(self.log, self._notices, services.progress_every)
         self._questions = ClientQuestions(call)
         self._ended = False
 
@@ -144,7 +146,8 @@ class Context:
         return self._questions.input_required()
 
     def progress(self, done: float, total: float | None = None, said: str = "") -> None:
-        """Write the progress of the function to the log. The client receives only the final answer, and no progress."""
+        """Report the progress of the function. The client receives the reports together with the answer, if it asked
+        for progress; the log has at most one a second."""
         self._progress.report(done, total, said)
 
     def end(self) -> None:
@@ -165,6 +168,11 @@ class Context:
     def _check_not_ended(self) -> None:
         if self._ended:
             raise CallEnded(f"The call {self.call_id} is over.")
+
+
+def notices_of(context: Context) -> NoticeCollector:
+    """Return what the context has collected for the client. This is for the harness, not for authors."""
+    return context._notices  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - hidden from authors alone
 
 
 def _value_of(reply: CallReply, function: str) -> Json:

@@ -8,6 +8,7 @@ import json
 import os
 import time
 import traceback
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -27,10 +28,10 @@ from signpost.toolkit.attempt import (
     shown_of,
 )
 from signpost.toolkit.call_log import LONGEST_NAME, names_of
-from signpost.toolkit.context import Context, ContextServices
+from signpost.toolkit.context import Context, ContextServices, notices_of
 from signpost.toolkit.deadline import DeadlineTimer
 from signpost.toolkit.function import DeclarationError, ExecutorFunctions, Function
-from signpost.toolkit.isolation import run_isolated
+from signpost.toolkit.isolation import IsolatedAct, NoticeSink, run_isolated
 from signpost.toolkit.orphans import OrphanTracker, kill_processes
 
 if TYPE_CHECKING:
@@ -161,11 +162,12 @@ class Harness:
         self._clean_up_orphans(
             orphans, call, failed=isinstance(run_result.outcome, Failure), overran=outcome == "timed_out"
         )
-        return (
+        reply = (
             self._deliver(run_result.outcome, call)
             if isinstance(run_result.outcome, EncodedResult)
             else run_result.outcome
         )
+        return replace(reply, notices=notices_of(context).take())
 
     def _check_result(self, run_result: RunResult, function: Function, call: FunctionCall, ends_at: float) -> RunResult:
         """Check the result against the output schema. A result that does not satisfy it becomes a failure, and its
@@ -190,7 +192,7 @@ class Harness:
 
         try:
             if function.isolate:
-                return run_isolated(context.function, ends_at, act)
+                return run_isolated(context.function, ends_at, _tell_notices(act, context), notices_of(context).add)
             run_result = self._timer.run_within(ends_at, act)
         except DeadlinePassed:
             if time.monotonic() < ends_at:
@@ -235,6 +237,19 @@ class Harness:
 
     def _note(self, level: str, message: str, call: FunctionCall, **facts: Json) -> None:
         self._log.write_event(level, message, **names_of(call), **facts)
+
+
+def _tell_notices(act: Callable[[], RunResult], context: Context) -> IsolatedAct:
+    """Return the act in the form for a child process, which tells its notices while it runs."""
+
+    def act_and_tell(receive: NoticeSink) -> RunResult:
+        notices_of(context).pass_on(receive)
+        run_result = act()
+        for notice in notices_of(context).take():
+            receive(notice)
+        return run_result
+
+    return act_and_tell
 
 
 def _parse_call(event: Json) -> tuple[FunctionCall, str]:

@@ -9,6 +9,7 @@ import os
 import select
 import signal
 import sys
+import threading
 import time
 import warnings
 from collections.abc import Callable
@@ -16,12 +17,15 @@ from typing import NoReturn
 
 from signpost.calling.failures import failure
 from signpost.calling.wire import MalformedMessage, parse_reply, reply_message
+from signpost.calling.wire_client import notice_objects, notices_in
 from signpost.contract import Failure
 from signpost.errors import DeadlinePassed
-from signpost.model import InputRequired, as_object
+from signpost.model import InputRequired, JsonObject, Notice, as_object
 from signpost.toolkit.attempt import EncodedResult, RunResult
 
 LENGTH_BYTES = 8
+NOTICE_START = b'{"notices": '
+"""The beginning of the line of a notice."""
 READ_SIZE = 1 << 20
 POLL_INTERVAL = 0.05
 """Seconds between checks whether the child still runs. Processes that it started may hold the pipe open after it
@@ -30,22 +34,29 @@ DEATH_SHOWS_WITHIN = 0.1
 """Seconds to wait for the exit status of a child that has closed its pipe."""
 
 
-def run_isolated(function: str, ends_at: float, act: Callable[[], RunResult]) -> RunResult:
-    """Run `act` in a child process and return its result. Afterwards the child's whole group is killed. Raises
-    DeadlinePassed."""
+type NoticeSink = Callable[[Notice], None]
+type IsolatedAct = Callable[[NoticeSink], RunResult]
+"""The work of the child. It passes its notices to the sink as they arise."""
+
+
+def run_isolated(function: str, ends_at: float, act: IsolatedAct, receive: NoticeSink) -> RunResult:
+    """Run `act` in a child process and return its result. Afterwards the child's whole group is killed. `receive` gets
+    the notices of the child, also of one that dies or does not end in time. Raises DeadlinePassed."""
     try:
         reading, child = _start_child(act)
     except OSError as fault:
         return RunResult(failure("unreachable", function), f"no process could be started: {fault}")
     try:
-        message = _receive(reading, child, ends_at)
+        message = _receive(reading, child, ends_at, receive)
         return _unpack(message, function) if message is not None else _explain_death(child, function)
+    except _ForeignBytes:
+        return RunResult(failure("crashed", function), "it wrote into the pipe that carries its result")
     finally:
         os.close(reading)
         _kill_group(child)
 
 
-def _start_child(act: Callable[[], RunResult]) -> tuple[int, int]:
+def _start_child(act: IsolatedAct) -> tuple[int, int]:
     """Start the child. Return the file descriptor that its result is read from, and its process id. Raises OSError."""
     _flush()  # else parent and child would both write the buffered output
     reading, writing = os.pipe()
@@ -68,19 +79,17 @@ def _fork() -> int:
         return os.fork()
 
 
-def _run_in_child(writing: int, act: Callable[[], RunResult]) -> NoReturn:
+def _run_in_child(writing: int, act: IsolatedAct) -> NoReturn:
     """Run `act` in the child and exit. It never returns: the loop of Lambda's runtime, which called, belongs to the
     parent."""
     status = 1
     try:
         os.setsid()
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        own_pid = os.getpid()
-        run_result = act()
+        sender = _Sender(writing)
+        run_result = act(sender.send_notice)
         _flush()
-        if os.getpid() == own_pid:  # a process that the function forked also arrives here
-            _send(writing, run_result)
-            status = 0
+        status = 0 if sender.send_result(run_result) else 1
     finally:
         os._exit(status)
 
@@ -91,15 +100,34 @@ def _flush() -> None:
             stream.flush()
 
 
-def _send(writing: int, run_result: RunResult) -> None:
-    """Write the result: its length, a line of JSON with the other members, and the value's text as it is."""
-    outcome = run_result.outcome
-    result = outcome.text if isinstance(outcome, EncodedResult) else ""
-    parts = [outcome.evidence, outcome.shown] if isinstance(outcome, EncodedResult) else None
-    reply = None if isinstance(outcome, EncodedResult) else reply_message(outcome)
-    line = json.dumps({"fault": run_result.fault, "beside": parts, "reply": reply}).encode() + b"\n"
-    _write(writing, (len(line) + len(result)).to_bytes(LENGTH_BYTES) + line)
-    _write(writing, result.encode("ascii"))
+class _Sender:
+    """Writes the messages of the child: its notices, and its result at the end. A message is its length, a line of
+    JSON, and in a result the value's text as it is."""
+
+    def __init__(self, writing: int) -> None:
+        self._writing = writing
+        self._own_pid = os.getpid()
+        self._lock = threading.Lock()  # the author's threads may report while others do
+
+    def send_notice(self, notice: Notice) -> None:
+        self._send({"notices": notice_objects([notice])})
+
+    def send_result(self, run_result: RunResult) -> bool:
+        """Send the result, and return whether this is the process to do it."""
+        outcome = run_result.outcome
+        result = outcome.text if isinstance(outcome, EncodedResult) else ""
+        parts = [outcome.evidence, outcome.shown] if isinstance(outcome, EncodedResult) else None
+        reply = None if isinstance(outcome, EncodedResult) else reply_message(outcome)
+        return self._send({"fault": run_result.fault, "beside": parts, "reply": reply}, result)
+
+    def _send(self, members: JsonObject, text: str = "") -> bool:
+        if os.getpid() != self._own_pid:  # a process that the function forked also arrives here
+            return False
+        line = json.dumps(members).encode() + b"\n"
+        with self._lock:
+            _write(self._writing, (len(line) + len(text)).to_bytes(LENGTH_BYTES) + line)
+            _write(self._writing, text.encode("ascii"))
+        return True
 
 
 def _write(writing: int, data: bytes) -> None:
@@ -108,13 +136,17 @@ def _write(writing: int, data: bytes) -> None:
         remaining = remaining[os.write(writing, remaining) :]
 
 
-def _receive(reading: int, child: int, ends_at: float) -> bytearray | None:
-    """Read the child's message; None if the child ended or closed the pipe before all was sent. Raises
-    DeadlinePassed."""
+class _ForeignBytes(Exception):  # noqa: N818 - it names what is in the pipe
+    """Raised for bytes in the pipe that are no message of the child."""
+
+
+def _receive(reading: int, child: int, ends_at: float, receive: NoticeSink) -> bytearray | None:
+    """Read the child's messages, and return that of its result; None if the child ended or closed the pipe before all
+    was sent. Raises DeadlinePassed or _ForeignBytes."""
     data = bytearray()
     ready = select.poll()
     ready.register(reading, select.POLLIN)
-    while len(data) < LENGTH_BYTES or len(data) < LENGTH_BYTES + int.from_bytes(data[:LENGTH_BYTES]):
+    while not _has_result(data, receive):
         remaining = ends_at - time.monotonic()
         if remaining <= 0:
             raise DeadlinePassed
@@ -126,6 +158,24 @@ def _receive(reading: int, child: int, ends_at: float) -> bytearray | None:
         elif _status_of(child) and not ready.poll(0):
             return None
     return data
+
+
+def _has_result(data: bytearray, receive: NoticeSink) -> bool:
+    """Take the complete notices off the data, and tell whether a complete result is next. Raises _ForeignBytes."""
+    while len(data) >= LENGTH_BYTES:
+        end = LENGTH_BYTES + int.from_bytes(data[:LENGTH_BYTES])
+        if len(data) < end:
+            return False
+        if not data.startswith(NOTICE_START, LENGTH_BYTES):
+            return True
+        try:
+            notices = notices_in(as_object(json.loads(data[LENGTH_BYTES:end])))
+        except (MalformedMessage, ValueError) as fault:
+            raise _ForeignBytes from fault
+        for notice in notices:
+            receive(notice)
+        del data[:end]
+    return False
 
 
 def _unpack(message: bytearray, function: str) -> RunResult:

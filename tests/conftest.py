@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from stage.fixtures import TENANT
+from stage.samples import TENANT
 from tests.support.coverage_of_tests import drop_coverage_lock, untraced
 from tests.support.effort import count_examples, is_proof
+from tests.support.executors import FIXTURE_NAMES, Executors, deploy_executors, list_arns
 from tests.support.function_logs import LAPTOP, attach_logs
 from tests.support.laptop import Laptop, MakeKey, Stack
 from tests.support.line_output import ShowLine
@@ -91,7 +92,8 @@ def laptop(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config
         del pytestconfig.stash[LAPTOP]
 
 
-SHARED_STACKS = {"both", "stage", "calling", "stage-executors", "aws-sam-cli-managed-default"}
+FIXTURES_STACK = "stage-fixtures"
+SHARED_STACKS = {"both", "stage", "calling", "stage-executors", FIXTURES_STACK, "aws-sam-cli-managed-default"}
 """Stacks of session fixtures. Every other stack is deleted after its module."""
 
 
@@ -121,4 +123,15 @@ def make_key(laptop: Laptop) -> MakeKey:
 @pytest.fixture(scope="session")
 def stage(laptop: Laptop) -> Stack:
     """Deploy the test stage in local mode: callers from this machine are in the tenant that sees the fixtures."""
-    return laptop.deploy("stage", variant="test", AuthMode="local", DefaultTenant=TENANT)
+    allowed = ",".join(list_arns(FIXTURES_STACK, FIXTURE_NAMES))
+    return laptop.deploy("stage", variant="test", AuthMode="local", DefaultTenant=TENANT, ExecutorFunctions=allowed)
+
+
+@pytest.fixture(scope="session")
+def fixture_executors(laptop: Laptop, stage: Stack) -> Executors:
+    """Deploy the executor of the functions that the conformance suite calls, beside the stage."""
+    deployed = deploy_executors(laptop, stage, FIXTURES_STACK, "fixtures.yaml")
+    for name in FIXTURE_NAMES:
+        deployed.place_manifest(name, TENANT)
+    deployed.set_settings(TENANT, breaker_failures=0)  # some fail on purpose
+    return deployed

@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 
 from signpost.mcp.revisions import CLIENT_CAPABILITIES, PROTOCOL_VERSION
-from stage.fixtures import STATIC_TEXT
+from stage.samples import STATIC_TEXT
 from tests.differential.outcome import Sent
 from tests.support.effort import count_examples
 

@@ -10,12 +10,12 @@ import pytest
 
 from signpost.model import Call, Principal
 from signpost.wiring.endpoints import build_gateway_surface
-from stage.fixtures import TENANT
-from stage.wiring.gateway import add_fixtures
+from stage.samples import TENANT
 from tests.differential.differences import DIFFERENCES, classify
 from tests.differential.generated_requests import MODERN, every_method_with_every_header, generate_requests
 from tests.differential.kernel import Kernel
 from tests.differential.outcome import Outcome, Sent, outcome_of
+from tests.support.fixture_provider import add_fixtures
 from tests.support.line_output import ShowLine
 from tests.support.memory_gateway import MemoryGateway
 from tests.support.silent_logs import silence_logs

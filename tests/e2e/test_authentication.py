@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.request import urlopen
 
@@ -137,11 +137,16 @@ def test_local_mode_admits_the_loopback_address_and_checks_presented_credentials
     assert stage.request(make_token(laptop, stage)).status == 200
 
 
+@pytest.mark.usefixtures("fixture_executors")
 def test_the_stage_fixtures_are_visible_to_their_tenant_only(laptop: Laptop, stage: Stack) -> None:
-    anonymous = {tool["name"] for tool in stage.request(None).json["result"]["tools"]}
-    assert "test_simple_text" in anonymous
-    somebody = stage.request(make_token(laptop, stage)).json["result"]["tools"]
-    assert [tool["name"] for tool in somebody] == [tool.name for tool in GATEWAY_TOOLS]
+    def list_names(credential: str | None, path: str) -> Sequence[str]:
+        return [tool["name"] for tool in stage.request(credential, path=path).json["result"]["tools"]]
+
+    assert "test_simple_text" in list_names(None, "/mcp/functions")
+    somebody = make_token(laptop, stage)
+    assert "test_simple_text" not in list_names(somebody, "/mcp/functions")
+    for credential in (None, somebody):
+        assert list_names(credential, "/mcp") == [tool.name for tool in GATEWAY_TOOLS]
 
 
 def test_a_body_that_is_no_utf8_is_refused(product_stack: Stack, make_key: MakeKey) -> None:

@@ -7,10 +7,10 @@ from typing import Any
 
 from signpost.model import Call, JsonObject, Resource, ResourceTemplate
 from signpost.wiring.endpoints import build_gateway_surface
-from stage.fixtures import TENANT
-from stage.wiring.gateway import add_fixtures
+from stage.samples import TENANT
 from tests.fuzz.events import Event, event
 from tests.fuzz.verdict import faults
+from tests.support.fixture_provider import add_fixtures
 from tests.support.manifests import publish_documents
 from tests.support.memory_gateway import GatewayAnswer, MemoryGateway, build_modern_request, encode_as_lambda
 from tests.support.silent_logs import silence_logs

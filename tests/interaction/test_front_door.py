@@ -18,7 +18,8 @@ from signpost.identity.credentials import ApiKey
 from signpost.mcp.surface import Surface
 from signpost.model import Call, CallToolResult, CatalogueItem, JsonObject, Tool
 from signpost.settings import ENDPOINTS
-from stage.fixtures import TENANT, FixtureProvider
+from stage.samples import TENANT
+from tests.support.fixture_provider import FixtureProvider
 from tests.support.memory_gateway import META, MemoryGateway, build_modern_request
 from tests.support.slowdown import shortest
 from tests.support.tokens import ISSUER

@@ -10,9 +10,9 @@ from signpost.mcp.surface import Surface
 from signpost.model import JsonObject, as_object
 from signpost.surfaces.gateway.tool_specs import GATEWAY_TOOLS
 from signpost.wiring.endpoints import build_gateway_surface
-from stage.fixtures import STATIC_TEXT, TENANT
-from stage.tools import BEHAVIOURS
-from stage.wiring.gateway import add_fixtures
+from stage.samples import STATIC_TEXT, TENANT
+from tests.support.fixture_provider import add_fixtures
+from tests.support.fixture_tools import BEHAVIOURS
 from tests.support.memory_gateway import META, MODERN, GatewayAnswer, MemoryGateway, build_modern_request
 from tests.support.oracle import check_answer, parse_messages
 

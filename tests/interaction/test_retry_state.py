@@ -13,8 +13,8 @@ from signpost.model import Json, JsonObject, MasterKeys, Principal
 from signpost.signing.key_ring import KeyRing
 from signpost.signing.seals import Sealer
 from signpost.wiring.endpoints import build_gateway_surface
-from stage.fixtures import TENANT
-from stage.wiring.gateway import add_fixtures
+from stage.samples import TENANT
+from tests.support.fixture_provider import add_fixtures
 from tests.support.memory_gateway import META, GatewayAnswer, MemoryGateway, build_modern_request
 
 EVERYTHING: JsonObject = {"elicitation": {}, "sampling": {}, "roots": {}}

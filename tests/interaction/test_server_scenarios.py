@@ -13,8 +13,8 @@ from signpost.mcp.surface import Surface
 from signpost.model import JsonObject
 from signpost.toolkit import Context, Function, ToolError, Toolkit
 from signpost.wiring.endpoints import build_gateway_surface
-from stage.fixtures import TENANT
-from stage.wiring.gateway import add_fixtures
+from stage.samples import TENANT
+from tests.support.fixture_provider import add_fixtures
 from tests.support.memory_gateway import META, MODERN, MemoryGateway, build_modern_request
 from tests.support.oracle import parse_messages
 from tests.support.toolkits import ServedToolkits

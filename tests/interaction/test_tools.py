@@ -17,8 +17,8 @@ from signpost.mcp.names import LONGEST, portable_names, simplify_name
 from signpost.mcp.surface import Surface
 from signpost.model import Call, CallToolResult, Json, JsonObject, Tool
 from signpost.wiring.endpoints import build_gateway_surface
-from stage.fixtures import TENANT
-from stage.wiring.gateway import add_fixtures
+from stage.samples import TENANT
+from tests.support.fixture_provider import add_fixtures
 from tests.support.memory_gateway import GatewayAnswer, MemoryGateway, build_modern_request
 
 

@@ -26,12 +26,15 @@ TIMEOUT_MS = 3_000
 SHORT_LEASE_MARGIN_MS = "1000"
 """The parameter LeaseMarginMs of stacks in which tests wait for the end of a lease."""
 EXECUTOR_NAMES = ("blocking", "trials", "stub", "patient", "stranger", "doomed")
+"""The executors of `tests/stage/executors.yaml`."""
+FIXTURE_NAMES = ("conformance",)
+"""The executors of `tests/stage/fixtures.yaml`."""
 
 
-def list_arns(stack: str) -> Sequence[str]:
+def list_arns(stack: str, names: Sequence[str] = EXECUTOR_NAMES) -> Sequence[str]:
     """Return the ARNs of the executors, known before they are deployed, so that the gateway's stack can be allowed to
     call them."""
-    return [f"arn:aws:lambda:us-east-1:000000000000:function:{stack}-{name}" for name in EXECUTOR_NAMES]
+    return [f"arn:aws:lambda:us-east-1:000000000000:function:{stack}-{name}" for name in names]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,7 @@ class Executors:
 
     def find_executor(self, name: str) -> Executor:
         arn = f"arn:aws:lambda:us-east-1:000000000000:function:{self.stack}-{name}"
-        return Executor(arn, self.outputs.get(f"{name.capitalize()}Keys", self.outputs["StubKeys"]), TIMEOUT_MS)
+        return Executor(arn, self.outputs.get(f"{name.capitalize()}Keys") or self.outputs["StubKeys"], TIMEOUT_MS)
 
     def place(
         self, name: str, hosted: Sequence[HostedFunction], tenant: str | None, *, timeout_ms: int = TIMEOUT_MS
@@ -152,7 +155,7 @@ class Executors:
         return self.laptop.client("dynamodb").get_item(TableName=table, Key=key, ConsistentRead=True).get("Item")
 
 
-def deploy_executors(laptop: Laptop, gateway: Stack, stack: str) -> Executors:
+def deploy_executors(laptop: Laptop, gateway: Stack, stack: str, template: str = "executors.yaml") -> Executors:
     """Create the stack from the text of the template: there is nothing to build, because the code is in the layer."""
     cloudformation = laptop.client("cloudformation")
     outputs = gateway.deployed.outputs
@@ -165,7 +168,7 @@ def deploy_executors(laptop: Laptop, gateway: Stack, stack: str) -> Executors:
     }
     cloudformation.create_stack(
         StackName=stack,
-        TemplateBody=(PROJECT / "tests/stage/executors.yaml").read_text(),
+        TemplateBody=(PROJECT / "tests/stage" / template).read_text(),
         Parameters=[{"ParameterKey": name, "ParameterValue": value} for name, value in parameters.items()],
         Capabilities=["CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND"],
     )

@@ -17,15 +17,23 @@ from signpost.content.model import Change
 from signpost.contract import BreakerState, Executor, HostedFunction
 from signpost.model import CatalogueItem, Json
 from stage.calls import CALL_FUNCTION
-from stage.fixtures import TENANT
+from stage.samples import TENANT
 from tests.support.catalogues import store_stack_catalogue
 from tests.support.functions import Functions, connect_functions
 from tests.support.laptop import Laptop, Stack
 from tests.support.receiver import Receiver
 
 FOREIGN_LAMBDA = "stranger"
-FOREIGN_FUNCTION = "strange::function"
-"""A Lambda function of another stack, and the function that it hosts; it answers with something that is no reply."""
+FOREIGN_FUNCTION, LONG_FUNCTION = "strange::function", "strange::long"
+"""A Lambda function of another stack, and the functions that it hosts. One answers with something that is no reply, the
+other with a text of as many characters as its argument says."""
+STRANGER = """\
+def handler(event, context):
+    call = event.get("call", {})
+    if call.get("function") == "strange::long":
+        return {"signpost": 1, "result": "x" * call["arguments"]["characters"]}
+    return {"statusCode": 200, "body": "hello"}
+"""
 RELEASE: Mapping[str, Any] = {
     "initialState": "draft",
     "states": {
@@ -65,7 +73,7 @@ WORK: Mapping[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class ExercisedStack:
-    """A stack of the test stage, with tools that give long answers and that call any function."""
+    """A stack of the test stage, with a tool that calls any function, and a function with long answers."""
 
     laptop: Laptop
     stack: Stack
@@ -113,9 +121,9 @@ class ExercisedStack:
     def make_token(self, person: str) -> str:
         return self.laptop.issuer.access_token(person, self.stack.url, tenant=TENANT)
 
-    def call_tool(self, token: str, name: str, arguments: Mapping[str, Json]) -> Any:
+    def call_tool(self, token: str, name: str, arguments: Mapping[str, Json], path: str = "/mcp") -> Any:
         """Call a tool and return its result; empty if it has none."""
-        answer = self.stack.request(token, "tools/call", {"name": name, "arguments": dict(arguments)})
+        answer = self.stack.request(token, "tools/call", {"name": name, "arguments": dict(arguments)}, path)
         return answer.json.get("result", {})
 
     def call_function(self, token: str, function: str, **arguments: Json) -> Any:
@@ -138,13 +146,13 @@ class ExercisedStack:
 
 
 def _create_stranger(laptop: Laptop) -> str:
-    """Create a Lambda function of another stack that answers with something that is no reply, and return its ARN."""
+    """Create the Lambda function of another stack, and return its ARN."""
     trust = {"Effect": "Allow", "Principal": {"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole"}
     policy = json.dumps({"Version": "2012-10-17", "Statement": [trust]})
     role = laptop.client("iam").create_role(RoleName=FOREIGN_LAMBDA, AssumeRolePolicyDocument=policy)["Role"]["Arn"]
     code = io.BytesIO()
     with ZipFile(code, "w") as archive:
-        archive.writestr("index.py", "def handler(event, context):\n    return {'statusCode': 200, 'body': 'hello'}\n")
+        archive.writestr("index.py", STRANGER)
     created = laptop.client("lambda").create_function(
         FunctionName=FOREIGN_LAMBDA,
         Runtime="python3.13",
@@ -182,6 +190,8 @@ def deploy_exercised_stack(laptop: Laptop, receiver: Receiver) -> ExercisedStack
     exercised.functions.lambdas.invoke(FunctionName=stranger, Payload=b"{}")
     for tenant in (TENANT, "default"):
         exercised.directory.place(
-            tenant, Executor(stranger, "none", 3_000), [HostedFunction(FOREIGN_FUNCTION, readable=True)]
+            tenant,
+            Executor(stranger, "none", 3_000),
+            [HostedFunction(FOREIGN_FUNCTION, readable=True), HostedFunction(LONG_FUNCTION)],
         )
     return exercised

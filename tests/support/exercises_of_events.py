@@ -35,7 +35,7 @@ from signpost.workflow.instance import (
 )
 from signpost.workflow.running.serialization import audit_text
 from signpost.workflow.wakes import SCHEDULES, Wake, WakeMessage
-from stage.fixtures import TENANT
+from stage.samples import TENANT
 from tests.support.catalogues import store_stack_catalogue
 from tests.support.exercised_stack import FOREIGN_FUNCTION, WORK, ExercisedStack
 from tests.support.receiver import Receiver

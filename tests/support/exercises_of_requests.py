@@ -37,7 +37,7 @@ def exercise_gateway(exercised: ExercisedStack) -> None:
     assert "nextCursor" in home.get("structuredContent", {}), home
     _read_document(exercised, token)
     _list_pending_prompt(exercised)
-    long = exercised.call_tool(token, "test_long_answer", {"characters": LONGEST_ANSWER})
+    long = exercised.call_tool(token, "strange__long", {"characters": LONGEST_ANSWER}, "/mcp/functions")
     with urlopen(long["content"][1]["uri"]) as answer:  # noqa: S310 - an address of the emulator
         assert len(answer.read()) > LONGEST_ANSWER
     exercised.set_breakers()

@@ -1,5 +1,5 @@
-"""The gateway of the test stage: the product's, with the fixtures in addition, and with faults or a pause where a
-request asks for them."""
+"""The gateway of the test stage: the product's, with a tool that calls any function in addition, and with faults or
+a pause where a request asks for them."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -16,7 +16,6 @@ from stage.calls import CallFunctionProvider
 from stage.clocks import choose_clock
 from stage.crashes import make_mortal
 from stage.faults import FAULTS_HEADER, FaultInjector
-from stage.fixtures import FixtureProvider
 from stage.pauses import pause_if_asked
 
 
@@ -39,28 +38,17 @@ def build_gateway(environment: Mapping[str, str]) -> StageGateway:
 
 def build_faulty_gateway(environment: Mapping[str, str]) -> StageGateway:
     faults = FaultInjector()
-    return StageGateway(compose_gateway_with_fixtures(environment), faults)
+    return StageGateway(compose_stage_gateway(environment), faults)
 
 
-def compose_gateway_with_fixtures(environment: Mapping[str, str]) -> Gateway:
+def compose_stage_gateway(environment: Mapping[str, str]) -> Gateway:
     settings = gateway_settings(environment)
     telemetry = Telemetry("gateway")
     adapters = replace(build_aws_adapters(settings, telemetry), clock=choose_clock(environment))
     composition = compose_gateway(adapters, telemetry)
-    default = add_call_function(add_fixtures(build_gateway_surface(composition)), composition)
+    default = add_call_function(build_gateway_surface(composition), composition)
     return Gateway(
         build_front_door(settings, composition, telemetry, {**build_surfaces(composition), "/mcp": lambda: default})
-    )
-
-
-def add_fixtures(surface: Surface) -> Surface:
-    fixtures = FixtureProvider()
-    return replace(
-        surface,
-        tools=(*surface.tools, fixtures),
-        resources=(*surface.resources, fixtures),
-        prompts=(*surface.prompts, fixtures),
-        completions=(*surface.completions, fixtures),
     )
 
 

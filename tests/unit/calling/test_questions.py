@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 from signpost.calling.question_forms import LARGEST_FORM, MOST_FIELDS
 from signpost.calling.questions import LARGEST_SAMPLING, MOST_QUESTIONS, find_question_fault
 from signpost.model import InputRequired, Json, JsonObject
-from stage.tools import ROOTS, build_question, build_sampling
+from stage.samples import ROOTS, build_question, build_sampling
 
 FIELD = TypeAdapter(PrimitiveSchemaDefinition)
 

@@ -1,12 +1,12 @@
-"""Providers of each kind with known answers, for clients and suites that need a server with content.
-
-Only the principals of one tenant see them, so that they cannot be mistaken for the content of a deployment.
-"""
+"""Providers of each kind with known answers, for tests of the protocol in memory. Only the principals of one tenant see
+them."""
 
 import base64
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
+from signpost.mcp.surface import Surface
 from signpost.model import (
     Call,
     CallToolResult,
@@ -20,26 +20,12 @@ from signpost.model import (
     ResourceTemplate,
     Tool,
 )
-from stage.tools import BEHAVIOURS, IMAGE, build_embedded_resource, build_question, build_text, read_content
+from stage.samples import BINARY, STATIC_BINARY, STATIC_TEXT, TEMPLATE, TENANT, build_question, build_text
+from tests.support.fixture_tools import BEHAVIOURS, read_content
 
-TENANT = "fixtures"
-STATIC_TEXT = "test://static-text"
-STATIC_BINARY = "test://static-binary"
-TEMPLATE_PREFIX, TEMPLATE_SUFFIX = "test://template/", "/data"
+TEMPLATE_PREFIX, TEMPLATE_SUFFIX = TEMPLATE.split("{id}")
 
 PROMPTS = (
-    Prompt("test_simple_prompt", description="Says a fixed thing."),
-    Prompt(
-        "test_prompt_with_arguments",
-        description="Repeats its arguments.",
-        arguments=[PromptArgument("arg1", required=True), PromptArgument("arg2", required=True)],
-    ),
-    Prompt(
-        "test_prompt_with_embedded_resource",
-        description="Embeds a resource.",
-        arguments=[PromptArgument("resourceUri", required=True)],
-    ),
-    Prompt("test_prompt_with_image", description="Shows a picture."),
     Prompt("test_input_required_result_prompt", description="Asks before it answers."),
     Prompt("test_prompt", description="Greets.", arguments=[PromptArgument("name", "Whom to greet.", required=True)]),
 )
@@ -63,8 +49,7 @@ class FixtureProvider:
         return [text_file, picture] if _is_ours(call) else ()
 
     def resource_templates(self, call: Call) -> Sequence[ResourceTemplate]:
-        uri = f"{TEMPLATE_PREFIX}{{id}}{TEMPLATE_SUFFIX}"
-        return [ResourceTemplate(uri, "Data by id", mime_type="application/json")] if _is_ours(call) else ()
+        return [ResourceTemplate(TEMPLATE, "Data by id", mime_type="application/json")] if _is_ours(call) else ()
 
     def read_resource(self, uri: str, call: Call) -> Sequence[JsonObject] | None:
         if not _is_ours(call):
@@ -72,7 +57,7 @@ class FixtureProvider:
         if uri == STATIC_TEXT:
             return [{"uri": uri, "mimeType": "text/plain", "text": "This is the content of the static text resource."}]
         if uri == STATIC_BINARY:
-            return [{"uri": uri, "mimeType": "image/png", "blob": base64.b64encode(b"not a picture").decode()}]
+            return [{"uri": uri, "mimeType": "image/png", "blob": base64.b64encode(BINARY).decode()}]
         if uri.startswith(TEMPLATE_PREFIX) and uri.endswith(TEMPLATE_SUFFIX):
             resource_id = uri.removeprefix(TEMPLATE_PREFIX).removesuffix(TEMPLATE_SUFFIX)
             data = {"id": resource_id, "templateTest": True, "data": f"Data for ID: {resource_id}"}
@@ -87,8 +72,11 @@ class FixtureProvider:
             return None
         if name == "test_input_required_result_prompt":
             return _prompt_after_a_question(call)
-        contents = _contents(name, arguments)
-        return GetPromptResult([{"role": "user", "content": content} for content in contents]) if contents else None
+        if name != "test_prompt":
+            return None
+        return GetPromptResult(
+            [{"role": "user", "content": build_text(f"Greet {arguments.get('name', 'everybody')}.")}]
+        )
 
     def complete(
         self, reference: JsonObject, argument: str, value: str, given: Mapping[str, str], call: Call
@@ -101,27 +89,23 @@ class FixtureProvider:
         return Completion([name for name in names if name.startswith(value)])
 
 
-def _contents(name: str, arguments: Mapping[str, str]) -> Sequence[JsonObject]:
-    values = {"arg1": "", "arg2": "", "resourceUri": "", "name": "everybody", **arguments}
-    return {
-        "test_simple_prompt": [build_text("This is a simple prompt for testing.")],
-        "test_prompt_with_arguments": [
-            build_text(f"Prompt with arguments: arg1='{values['arg1']}', arg2='{values['arg2']}'"),
-        ],
-        "test_prompt_with_embedded_resource": [
-            build_embedded_resource(values["resourceUri"], "text/plain", "Embedded resource content for testing."),
-            build_text("Please process the embedded resource above."),
-        ],
-        "test_prompt_with_image": [IMAGE, build_text("Please analyze the image above.")],
-        "test_prompt": [build_text(f"Greet {values['name']}.")],
-    }.get(name, [])
-
-
 def _prompt_after_a_question(call: Call) -> GetPromptResult | InputRequired:
     context = (read_content(call, "user_context") or {}).get("context")
     if not isinstance(context, str):
         return InputRequired({"user_context": build_question("What context should the prompt use?", "context")})
     return GetPromptResult([{"role": "user", "content": build_text(f"In this context: {context}")}])
+
+
+def add_fixtures(surface: Surface) -> Surface:
+    """Return the surface with the providers in addition to its own."""
+    fixtures = FixtureProvider()
+    return replace(
+        surface,
+        tools=(*surface.tools, fixtures),
+        resources=(*surface.resources, fixtures),
+        prompts=(*surface.prompts, fixtures),
+        completions=(*surface.completions, fixtures),
+    )
 
 
 def _is_ours(call: Call) -> bool:

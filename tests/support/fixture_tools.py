@@ -1,59 +1,23 @@
-"""The tools of the fixtures: those that the conformance suite calls, and those that our own tests need in addition."""
+"""The tools of the provider with known answers, which tests of the protocol call in memory."""
 
-import base64
-import struct
-import zlib
 from collections.abc import Callable, Mapping
 
 from signpost.model import Call, CallToolResult, InputRequired, Json, JsonObject, Tool, as_object
+from stage.samples import (
+    AUDIO,
+    IMAGE,
+    MIRRORED_SCHEMA,
+    RICH_SCHEMA,
+    ROOTS,
+    build_embedded_resource,
+    build_question,
+    build_sampling,
+    build_text,
+)
 
 type Behaviour = Callable[[JsonObject, Call], CallToolResult | InputRequired]
 
 NO_ARGUMENTS: JsonObject = {"type": "object", "additionalProperties": False}
-
-
-def _chunk(kind: bytes, data: bytes) -> bytes:
-    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-
-def _red_pixel() -> str:
-    header = struct.pack(">IIBBBBB", 1, 1, 8, 2, 0, 0, 0)
-    pixel = zlib.compress(b"\x00\xff\x00\x00")
-    png = b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", header) + _chunk(b"IDAT", pixel) + _chunk(b"IEND", b"")
-    return base64.b64encode(png).decode()
-
-
-def _silence() -> str:
-    data = bytes(8)
-    form = struct.pack("<4sIHHIIHH", b"fmt ", 16, 1, 1, 8000, 8000, 1, 8)
-    wave = b"WAVE" + form + struct.pack("<4sI", b"data", len(data)) + data
-    return base64.b64encode(struct.pack("<4sI", b"RIFF", len(wave)) + wave).decode()
-
-
-IMAGE: JsonObject = {"type": "image", "data": _red_pixel(), "mimeType": "image/png"}
-AUDIO: JsonObject = {"type": "audio", "data": _silence(), "mimeType": "audio/wav"}
-
-
-def build_text(words: str) -> JsonObject:
-    return {"type": "text", "text": words}
-
-
-def build_embedded_resource(uri: str, mime_type: str, words: str) -> JsonObject:
-    return {"type": "resource", "resource": {"uri": uri, "mimeType": mime_type, "text": words}}
-
-
-def build_question(message: str, name: str, kind: str = "string") -> JsonObject:
-    """Return an elicitation of one value."""
-    schema: JsonObject = {"type": "object", "properties": {name: {"type": kind}}, "required": [name]}
-    return {"method": "elicitation/create", "params": {"message": message, "requestedSchema": schema}}
-
-
-def build_sampling(words: str, longest: int) -> JsonObject:
-    message: JsonObject = {"role": "user", "content": build_text(words)}
-    return {"method": "sampling/createMessage", "params": {"messages": [message], "maxTokens": longest}}
-
-
-ROOTS: JsonObject = {"method": "roots/list", "params": {}}
 
 
 def read_content(call: Call, key: str) -> JsonObject | None:
@@ -91,15 +55,6 @@ def _sample_capital(_arguments: JsonObject, call: Call) -> CallToolResult | Inpu
     if not isinstance(answer, str):
         return InputRequired({"capital_question": build_sampling("What is the capital of France?", 100)})
     return CallToolResult([build_text(answer)])
-
-
-def _list_roots(_arguments: JsonObject, call: Call) -> CallToolResult | InputRequired:
-    roots = as_object(call.answers.get("client_roots")).get("roots")
-    return (
-        CallToolResult([build_text(f"Roots: {roots}")])
-        if isinstance(roots, list)
-        else InputRequired({"client_roots": ROOTS})
-    )
 
 
 def _with_state(_arguments: JsonObject, call: Call) -> CallToolResult | InputRequired:
@@ -178,33 +133,6 @@ TWO_NUMBERS_SCHEMA: JsonObject = {
     "required": ["a", "b"],
     "additionalProperties": False,
 }
-MIRRORED_SCHEMA: JsonObject = {
-    "type": "object",
-    "properties": {"region": {"type": "string", "x-mcp-header": "Region"}, "limit": {"type": "integer"}},
-}
-RICH_SCHEMA: JsonObject = {
-    "$schema": "https://json-schema.org/draft/2020-12/schema",
-    "type": "object",
-    "$defs": {
-        "address": {
-            "$anchor": "addressDef",
-            "type": "object",
-            "properties": {"street": {"type": "string"}, "city": {"type": "string"}},
-        }
-    },
-    "properties": {
-        "name": {"type": "string"},
-        "address": {"$ref": "#/$defs/address"},
-        "contactMethod": {"type": "string", "enum": ["phone", "email"]},
-        "phone": {"type": "string"},
-        "email": {"type": "string"},
-    },
-    "allOf": [{"anyOf": [{"required": ["phone"]}, {"required": ["email"]}]}],
-    "if": {"properties": {"contactMethod": {"const": "phone"}}, "required": ["contactMethod"]},
-    "then": {"required": ["phone"]},
-    "else": {"required": ["email"]},
-    "additionalProperties": False,
-}
 MIXED_CONTENT = (build_text("Multiple content types test:"), IMAGE)
 MIXED_RESOURCE = build_embedded_resource(
     "test://mixed-content-resource", "application/json", '{"test":"data","value":123}'
@@ -216,11 +144,6 @@ def _tool(name: str, description: str, schema: JsonObject = NO_ARGUMENTS, output
     return Tool(name, description, schema, output_schema=output)
 
 
-def _takes(name: str) -> JsonObject:
-    properties: Mapping[str, Json] = {name: {"type": "string"}}
-    return {"type": "object", "properties": properties, "required": [name]}
-
-
 BEHAVIOURS: Mapping[str, tuple[Tool, Behaviour]] = {
     tool.name: (tool, behaviour)
     for tool, behaviour in (
@@ -228,16 +151,7 @@ BEHAVIOURS: Mapping[str, tuple[Tool, Behaviour]] = {
             _tool("test_simple_text", "Answers a fixed text."),
             answer_with(build_text("This is a simple text response for testing.")),
         ),
-        (_tool("test_image_content", "Answers a picture."), answer_with(IMAGE)),
         (_tool("test_audio_content", "Answers a sound."), answer_with(AUDIO)),
-        (
-            _tool("test_embedded_resource", "Answers a resource."),
-            answer_with(
-                build_embedded_resource(
-                    "test://embedded-resource", "text/plain", "This is an embedded resource content."
-                )
-            ),
-        ),
         (
             _tool("test_multiple_content_types", "Answers three kinds at once."),
             answer_with(*MIXED_CONTENT, MIXED_RESOURCE),
@@ -246,16 +160,11 @@ BEHAVIOURS: Mapping[str, tuple[Tool, Behaviour]] = {
         (_tool("test_tool_with_logging", "Logs three times."), _with_logging),
         (_tool("test_logging_tool", "Logs three times."), _with_logging),
         (_tool("test_tool_with_progress", "Reports progress three times."), _with_progress),
-        (_tool("test_streaming_elicitation", "Asks for a name."), _ask_name),
         (_tool("test.ask", "Asks, and keeps retry state.", {"type": "object"}), _with_state),
         (_tool("test_missing_capability", "Needs a client that samples."), _needs_sampling),
-        (_tool("test_sampling", "Needs a client that samples.", _takes("prompt")), _needs_sampling),
-        (_tool("test_elicitation", "Asks for a name.", _takes("message")), _ask_name),
         (_tool("test_input_required_result_elicitation", "Asks for a name."), _ask_name),
         (_tool("test_input_required_result_sampling", "Has a question sampled."), _sample_capital),
-        (_tool("test_input_required_result_list_roots", "Asks for the roots."), _list_roots),
         (_tool("test_input_required_result_request_state", "Asks, and keeps retry state."), _with_state),
-        (_tool("test_input_required_result_tampered_state", "Asks, and keeps retry state."), _with_state),
         (_tool("test_input_required_result_multiple_inputs", "Asks three things at once."), _ask_three),
         (_tool("test_input_required_result_multi_round", "Asks one thing after the other."), _two_rounds),
         (_tool("test_input_required_result_capabilities", "Asks what the client supports."), _what_is_declared),

@@ -2,8 +2,10 @@
 the answer."""
 
 import json
+import os
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -109,14 +111,22 @@ class TestReply:
 
     def test_a_function_whose_process_dies_has_told_what_it_did_before(self) -> None:
         def die(_: Any, ctx: Context) -> None:
-            import os  # noqa: PLC0415 - as authors do in a process of their own
-
             ctx.progress(1)
             os._exit(1)
 
         reply = call_function(die, isolate=True)
         assert isinstance(reply, Failure)
         assert (reply.code, reply.notices) == ("crashed", (ProgressNotice(1),))
+
+    def test_a_function_that_closed_its_pipe_goes_on_after_a_report(self, tmp_path: Path) -> None:
+        def run(_: Any, ctx: Context) -> None:
+            os.closerange(3, 100)
+            ctx.progress(1)
+            (tmp_path / "went-on").touch()
+
+        reply = call_function(run, isolate=True)
+        assert isinstance(reply, Failure)
+        assert (reply.code, (tmp_path / "went-on").exists()) == ("crashed", True)
 
     def test_a_result_that_is_kept_has_them_too(self) -> None:
         def run(_: Any, ctx: Context) -> str:

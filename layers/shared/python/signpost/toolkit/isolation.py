@@ -110,7 +110,8 @@ class _Sender:
         self._lock = threading.Lock()  # the author's threads may report while others do
 
     def send_notice(self, notice: Notice) -> None:
-        self._send({"notices": notice_objects([notice])})
+        with contextlib.suppress(OSError):  # the author's code may have closed the pipe, which its result then shows
+            self._send({"notices": notice_objects([notice])})
 
     def send_result(self, run_result: RunResult) -> bool:
         """Send the result, and return whether this is the process to do it."""

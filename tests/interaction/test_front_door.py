@@ -15,6 +15,7 @@ from signpost.entrypoints.http.front_door import LARGEST_BODY
 from signpost.entrypoints.http.request import parse_event
 from signpost.errors import Unavailable
 from signpost.identity.credentials import ApiKey
+from signpost.mcp.revisions import CLIENT_INFO
 from signpost.mcp.surface import Surface
 from signpost.model import Call, CallToolResult, CatalogueItem, JsonObject, Tool
 from signpost.settings import ENDPOINTS
@@ -269,6 +270,30 @@ def test_every_request_is_logged_with_id_caller_and_trace(capsys: pytest.Capture
     assert answered["request_id"] == "request-1"
     assert (answered["principal"], answered["tenant"]) == ("somebody", "default")
     assert (answered["trace_id"], answered["operation"], answered["status"]) == (trace_id, "tools/list", 200)
+
+
+@pytest.mark.parametrize(
+    ("info", "logged"),
+    [
+        ({"name": "a-host", "version": "1.2"}, "a-host 1.2"),
+        ({"name": "n" * 1_000, "version": 7}, "n" * 64),
+        ({"name": ["a"]}, None),
+        ({}, None),
+    ],
+)
+def test_every_request_is_logged_with_the_name_of_its_client(
+    capsys: pytest.CaptureFixture[str], info: JsonObject, logged: str | None
+) -> None:
+    gateway = MemoryGateway()
+    authorization = {"authorization": f"Bearer {gateway.make_token(sub='somebody')}"}
+    modern, headers = build_modern_request("tools/list", {}, {**META, CLIENT_INFO: info})
+    params: JsonObject = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info}
+    legacy: JsonObject = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
+    gateway.send(body=json.dumps(modern), headers={**headers, **authorization})
+    gateway.send(body=json.dumps(legacy), headers=authorization)
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    answered = [line for line in lines if line.get("message") == "answered"]
+    assert [line.get("client") for line in answered] == [logged] * 2
 
 
 def test_metrics_have_the_dimensions_service_operation_and_outcome(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,13 +14,16 @@ from aws_lambda_powertools import Logger
 from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 from botocore.exceptions import ClientError
 
-from signpost.model import Principal, Trace
+from signpost.model import JsonObject, Principal, Trace
 
 if TYPE_CHECKING:
     from signpost.policy.policy_items import PolicyItem
     from signpost.policy.rules import PolicyDecision
 
 NAMESPACE = "Signpost"
+NO_CLIENT: JsonObject = {}
+LONGEST_NAME = 64
+"""Characters of the name of a client, and of its version."""
 
 
 class RequestRecord:
@@ -60,7 +63,9 @@ class Telemetry:
     @contextmanager
     def record_request(self, request_id: str, method: str, path: str) -> Generator[RequestRecord]:
         self._record = record = RequestRecord(method, path)
-        self._logger.append_keys(request_id=request_id, trace_id=None, tenant=None, principal=None, workflow=None)
+        self._logger.append_keys(
+            request_id=request_id, trace_id=None, tenant=None, principal=None, client=None, workflow=None
+        )
         yield record
         self._write_record(record)
 
@@ -70,9 +75,10 @@ class Telemetry:
     def add_workflow(self, tenant: str, workflow_id: str) -> None:
         self._logger.append_keys(tenant=tenant, workflow=workflow_id)
 
-    def add_dispatch(self, operation: str, trace: Trace | None) -> None:
+    def add_dispatch(self, operation: str, trace: Trace | None = None, client: JsonObject = NO_CLIENT) -> None:
+        """Add the facts of a dispatched request. `client` is the name and version that the client gives itself."""
         self._record.operation = operation
-        self._logger.append_keys(trace_id=trace.trace_id if trace else None)
+        self._logger.append_keys(trace_id=trace.trace_id if trace else None, client=_name_client(client))
 
     def log_abandoned_call(self, thread: str) -> None:
         """Logs a thread whose call was abandoned at its deadline."""
@@ -105,6 +111,11 @@ class Telemetry:
         self._metrics.add_metric("Calls", MetricUnit.Count, 1)
         self._metrics.add_metric("Latency", MetricUnit.Milliseconds, record.milliseconds)
         self._metrics.flush_metrics()
+
+
+def _name_client(client: JsonObject) -> str | None:
+    words = [client.get(member) for member in ("name", "version")]
+    return " ".join(word[:LONGEST_NAME] for word in words if isinstance(word, str)) or None
 
 
 def _describe_fault(fault: BaseException) -> dict[str, object]:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from itertools import accumulate
 
 from signpost.errors import (
@@ -71,6 +71,8 @@ class McpReply:
     operation: str = "none"
     trace: Trace | None = None
     notifications: Sequence[str] = ()
+    client: JsonObject = field(default_factory=dict[str, Json])
+    """The name and version that the client gives itself, for the log."""
 
 
 class Dispatcher:
@@ -137,6 +139,7 @@ class Dispatcher:
             reply,
             operation=message.method,
             trace=trace,
+            client=client.info or as_object(message.params.get("clientInfo")),
             notifications=_encode_notifications(request_call.notifications.messages),
         )
 

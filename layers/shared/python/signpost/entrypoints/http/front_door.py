@@ -112,7 +112,7 @@ class FrontDoor:
             return principal
         if request.method not in ("GET", "HEAD"):
             return refusal_response(405, "method", "This endpoint accepts only GET.", {"allow": "GET, HEAD"})
-        self._telemetry.add_dispatch("metrics", None)
+        self._telemetry.add_dispatch("metrics")
         return self._metrics().answer(request, principal)
 
     def _answer_surface(self, request: HttpRequest, report_fault: ReportFault) -> HttpResponse:
@@ -133,7 +133,7 @@ class FrontDoor:
             portable_names=request.query.get("names", self._settings.tool_names) == "portable",
         )
         reply = find_dispatcher().answer(request.body, request.headers, call, report_fault)
-        self._telemetry.add_dispatch(reply.operation, reply.trace)
+        self._telemetry.add_dispatch(reply.operation, reply.trace, reply.client)
         return _response_to(reply, request.headers.get("accept", ""))
 
     def _authenticate(self, request: HttpRequest, endpoint: str) -> Principal | HttpResponse:

@@ -129,7 +129,7 @@ def stage(laptop: Laptop) -> Stack:
 
 @pytest.fixture(scope="session")
 def fixture_executors(laptop: Laptop, stage: Stack) -> Executors:
-    """Deploy the executor of the functions that the conformance suite calls, beside the stage."""
+    """Deploy the executors of the functions that the conformance suite and official clients call, beside the stage."""
     deployed = deploy_executors(laptop, stage, FIXTURES_STACK, "fixtures.yaml")
     for name in FIXTURE_NAMES:
         deployed.place_manifest(name, TENANT)

@@ -27,7 +27,7 @@ SHORT_LEASE_MARGIN_MS = "1000"
 """The parameter LeaseMarginMs of stacks in which tests wait for the end of a lease."""
 EXECUTOR_NAMES = ("blocking", "trials", "stub", "patient", "stranger", "doomed")
 """The executors of `tests/stage/executors.yaml`."""
-FIXTURE_NAMES = ("conformance",)
+FIXTURE_NAMES = ("conformance", "interview")
 """The executors of `tests/stage/fixtures.yaml`."""
 
 

@@ -231,12 +231,17 @@ def workshop() -> Toolkit:
         report(ctx)
         return "Dear reader"
 
+    @kit.prompt
+    def refuse(ctx: Context) -> str:
+        report(ctx)
+        raise ToolError("No.")
+
     @kit.resource("yard://today")
     def today(ctx: Context) -> str:
         report(ctx)
         return "Monday"
 
-    assert [work, fail, ask, letter, today]
+    assert [work, fail, ask, letter, refuse, today]
     return kit
 
 
@@ -307,6 +312,12 @@ def test_the_tools_of_each_endpoint_send_notices(endpoint: str) -> None:
 def test_a_client_without_event_streams_gets_the_answer_alone() -> None:
     (answer,) = Listener(accept="text/plain").send(*REQUESTS["tool"][:2], progressToken="p")
     assert answer["result"]["content"][0]["text"] == "worked"
+
+
+@pytest.mark.parametrize(("version", "number"), [(MODERN, 0), (LEGACY, 2)])
+def test_an_error_with_an_http_status_of_its_own_comes_alone(version: str, number: int) -> None:
+    *told, answer = Listener(version).send("prompts/get", {"name": "refuse"}, progressToken="p", **{LOG_LEVEL: "info"})
+    assert (len(told), answer["error"]["message"]) == (number, "No.")
 
 
 def test_a_question_comes_after_the_notices() -> None:

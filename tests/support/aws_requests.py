@@ -75,6 +75,11 @@ def list_key_families(tenant: str) -> Sequence[str]:
     families += [keys.EXECUTORS, keys.SCOPES, keys.settings_of(None)]
     families += [keys.settings_of(tenant), keys.breakers_of(tenant)]
     families += [
+        keys.effect(tenant, "t", "e")["pk"]["S"],
+        keys.handles_of(tenant, "p"),
+        keys.used_nonce(tenant, "p", "n")["pk"]["S"],
+    ]
+    families += [
         keys.workflow(tenant, "wf_1"),
         keys.workflow(tenant, SCHEDULES),
         keys.open_requests_of(tenant),

@@ -75,6 +75,25 @@ def breaker(tenant: str, function: str) -> RowKey:
     return _row_key(breakers_of(tenant), function)
 
 
+def effect(tenant: str, thread: str, digest: str) -> RowKey:
+    """The row of an effect of a function. Each thread is a partition, so that no partition is written too often."""
+    return _row_key(f"tenant#{tenant}#effects#{thread}", digest)
+
+
+def handles_of(tenant: str, principal: str) -> str:
+    return f"tenant#{tenant}#handles#{principal}"
+
+
+def handle(tenant: str, principal: str, name: str) -> RowKey:
+    """The row of a handle of a principal, by its scope and id."""
+    return _row_key(handles_of(tenant, principal), name)
+
+
+def used_nonce(tenant: str, principal: str, nonce: str) -> RowKey:
+    """The row of the nonce of an answer that was used."""
+    return _row_key(f"tenant#{tenant}#nonces#{principal}", nonce)
+
+
 def entries_of(tenant: str | None, name: str) -> str:
     """Return the partition of skill documents, prompts or subscriptions. Its name begins with `skills`, `prompts`
     (`settings.scopes`) or `subscriptions`, as that of no other partition does."""

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from signpost.calling.effects import EffectKey, EffectRecord
+    from signpost.calling.handles import HandleOwner, ListedHandle, StoredHandle
     from signpost.contract import (
         BreakerState,
         CallReply,
@@ -85,4 +87,43 @@ class Breakers(Protocol):
 
     def close(self, tenant: str, function: str) -> bool:
         """Close all breakers of the function. Return False if none was open."""
+        ...
+
+
+class EffectRecords(Protocol):
+    """The records of effects (`ctx.once`)."""
+
+    def add(self, key: EffectKey, record: EffectRecord) -> EffectRecord:
+        """Add a record if the effect has none. Return the record that stands then."""
+        ...
+
+    def replace(self, key: EffectKey, claim: str, record: EffectRecord) -> EffectRecord | None:
+        """Replace a record that has this claim and no outcome. Return the record that stands then; None without one."""
+        ...
+
+    def remove(self, key: EffectKey, claim: str) -> None:
+        """Remove a record that has this claim and no outcome."""
+        ...
+
+
+class Handles(Protocol):
+    """The handles of all principals (`ctx.handles`)."""
+
+    def add(self, owner: HandleOwner, handle: StoredHandle, now: float) -> StoredHandle:
+        """Add a handle if there is none of its id, or only an expired one. Return the handle that stands then."""
+        ...
+
+    def read(self, owner: HandleOwner, handle_id: str) -> StoredHandle | None:
+        """Read a handle, which may have expired."""
+        ...
+
+    def replace(self, owner: HandleOwner, handle: StoredHandle, version: int, now: float) -> StoredHandle | None:
+        """Replace a handle that has this version and has not expired. Return the handle that stands then; None without
+        one."""
+        ...
+
+    def remove(self, owner: HandleOwner, handle_id: str) -> None: ...
+
+    def list(self, owner: HandleOwner, prefix: str, now: float, most: int) -> Sequence[ListedHandle]:
+        """List at most so many handles whose ids begin with a text and that have not expired."""
         ...

@@ -68,6 +68,15 @@ def query_page_before(
     return page["Items"], "LastEvaluatedKey" not in page
 
 
+def query_live(
+    client: "DynamoDBClient", table: str, pk: str, attributes: str, *, sk_begins: str, now: float
+) -> Iterator[Row]:
+    """Query the rows of a partition that have not expired, by sort key, with only these attributes."""
+    condition = "pk = :pk AND begins_with(sk, :sk)"
+    only: Attributes = {"ProjectionExpression": attributes, "FilterExpression": "expires_at > :now"}
+    return _query_pages(client, table, condition, {":pk": pk, ":sk": sk_begins}, only, {":now": number(now)})
+
+
 def query_attribute(client: "DynamoDBClient", table: str, pk: str, attribute: str) -> Iterator[Row]:
     """Query the rows of a partition, by sort key, with only the sort key and one attribute.
 
@@ -78,12 +87,17 @@ def query_attribute(client: "DynamoDBClient", table: str, pk: str, attribute: st
 
 
 def _query_pages(
-    client: "DynamoDBClient", table: str, condition: str, values: Mapping[str, str], only: Attributes | None = None
+    client: "DynamoDBClient",
+    table: str,
+    condition: str,
+    values: Mapping[str, str],
+    only: Attributes | None = None,
+    more_values: Attributes | None = None,
 ) -> Iterator[Row]:
     arguments: Attributes = {
         "TableName": table,
         "KeyConditionExpression": condition,
-        "ExpressionAttributeValues": {name: {"S": value} for name, value in values.items()},
+        "ExpressionAttributeValues": {**{name: {"S": value} for name, value in values.items()}, **(more_values or {})},
         "ConsistentRead": True,
         **(only or {}),
     }
@@ -123,6 +137,30 @@ def write_if(write: Callable[..., object], **arguments: Any) -> bool:
             return False
         raise
     return True
+
+
+def put_if(
+    client: "DynamoDBClient", table: str, row: Attributes, condition: str, values: Attributes | None = None
+) -> Row | None:
+    """Put a row under a condition. Return the row that stands then; None if there is none.
+
+    If the client repeats the write after a lost answer, the condition does not hold because of the first attempt. The
+    row that stands is the written one then, so callers compare it with theirs.
+    """
+    try:
+        call(
+            client.put_item,
+            TableName=table,
+            Item=row,
+            ConditionExpression=condition,
+            ReturnValuesOnConditionCheckFailure="ALL_OLD",
+            **({"ExpressionAttributeValues": values} if values else {}),
+        )
+    except ClientError as fault:
+        if code_of(fault) != "ConditionalCheckFailedException":
+            raise
+        return fault.response.get("Item") or None
+    return row
 
 
 def repeat_write(write: Callable[..., object], **arguments: Any) -> None:

@@ -3,6 +3,7 @@
 from signpost.adapters.memory.bucket import MemoryBucket, MemoryReferences
 from signpost.adapters.memory.content import MemoryAnswers, MemoryTextStore
 from signpost.adapters.memory.content_store import MemoryBodies, MemoryContentStore
+from signpost.adapters.memory.function_state import MemoryEffectRecords, MemoryHandles, MemoryUsedNonces
 from signpost.adapters.memory.functions import (
     FunctionTable,
     MemoryBreakers,
@@ -30,7 +31,9 @@ __all__ = [
     "MemoryBucket",
     "MemoryContentStore",
     "MemoryDirectory",
+    "MemoryEffectRecords",
     "MemoryFunctionStates",
+    "MemoryHandles",
     "MemoryIssuerKeySets",
     "MemoryLoadedExecutors",
     "MemoryMasterKeys",
@@ -39,4 +42,5 @@ __all__ = [
     "MemoryRevisionRows",
     "MemoryRuntimeSettings",
     "MemoryTextStore",
+    "MemoryUsedNonces",
 ]

@@ -17,15 +17,19 @@ from signpost.adapters.dynamodb.definitions import LONGEST_IN_A_ROW as LONGEST_R
 from signpost.adapters.dynamodb.instances import LONGEST_IN_A_ROW
 from signpost.adapters.secrets_manager import SecretMasterKeys
 from signpost.calling import wire
+from signpost.calling.effects import CLAIM, RECORD, RELEASE
 from signpost.content.model import PromptChange, StoredPrompt
 from signpost.contract import BreakerState, Executor, FunctionCall, HostedFunction
 from signpost.mcp.dispatch import LONGEST_ANSWER
-from signpost.model import Principal
+from signpost.model import JsonObject, Principal
 from signpost.signing.capability_tokens import TokenMint, grant_of
 from signpost.signing.key_ring import KeyRing
 from signpost.workflow.engine.permissions import CANCEL
 from signpost.workflow.running.serialization import text_of
 from tests.support.exercised_stack import FOREIGN_FUNCTION, FOREIGN_LAMBDA, TENANT, ExercisedStack
+
+OUTER = "outer"
+"""The id of the call that an executor runs."""
 
 
 def exercise_gateway(exercised: ExercisedStack) -> None:
@@ -89,7 +93,7 @@ def _release(exercised: ExercisedStack) -> None:
 
 def exercise_nested_calls(exercised: ExercisedStack) -> None:
     """Exercise nested calls of a function that fails, of one that works again, and under rules that are too long for a
-    row; the last one also of a function of the registry."""
+    row; the last one also of a function of the registry. Exercise context operations."""
     exercised.set_breakers()
     failed = _call_nested(exercised, FOREIGN_FUNCTION)
     assert failed.get("failure", {}).get("code") == "malformed_reply", failed
@@ -102,20 +106,40 @@ def exercise_nested_calls(exercised: ExercisedStack) -> None:
     assert _call_nested(exercised, "core::wait", "default").get("result") == {"waited": 0}
     listed = _call_nested(exercised, "skills::list", "default")
     assert "result" in listed, listed
+    _keep_effects(exercised)
+
+
+def _keep_effects(exercised: ExercisedStack) -> None:
+    """Claim effects, of which one happens and one does not."""
+    claim = {"scope": uuid.uuid4().hex, "claim": "c"}
+    for name, end in {"happens": RECORD, "fails": RELEASE}.items():
+        assert _perform(exercised, CLAIM, {"name": name, **claim})["result"] == {"state": "claimed"}
+        ended = _perform(exercised, end, {"name": name, "text": "1", "loss": "", **claim})
+        assert "result" in ended, ended
 
 
 def _call_nested(exercised: ExercisedStack, function: str, tenant: str = TENANT) -> Any:
     """Call a function as an executor does that runs a call which declares this function."""
+    token = _mint_token(exercised, tenant, function)
+    message = wire.nested_message(wire.NestedCall(token, OUTER, function, {"seconds": 0}))
+    return exercised.functions.invoke("NestedCalls", message)
+
+
+def _perform(exercised: ExercisedStack, action: str, fields: JsonObject) -> Any:
+    """Perform a context operation as an executor does that runs a call."""
+    message = wire.context_message(wire.ContextOperation(_mint_token(exercised, TENANT), OUTER, action, fields))
+    return exercised.functions.invoke("NestedCalls", message)
+
+
+def _mint_token(exercised: ExercisedStack, tenant: str, *callees: str) -> str:
+    """Mint the token of a call that an executor runs."""
     master = SecretMasterKeys(
         lambda: exercised.laptop.client("secretsmanager"), exercised.read_output("MasterSecretArn")
     )
+    caller, deadline = Principal("reader", tenant, "signpost:test"), time.time() + 20
+    outer = FunctionCall(OUTER, "mail::outer", {}, caller, deadline, callees=frozenset(callees))
     mint = TokenMint(KeyRing(store=master, clock=SystemClock()))
-    caller = Principal("reader", tenant, "signpost:test")
-    deadline = time.time() + 20
-    outer = FunctionCall("outer", "mail::outer", {}, caller, deadline, callees=frozenset({function}))
-    token = mint.mint(grant_of(outer, "arn:outer", deadline))
-    message = wire.nested_message(wire.NestedCall(token, outer.call_id, function, {"seconds": 0}))
-    return exercised.functions.invoke("NestedCalls", message)
+    return mint.mint(grant_of(outer, "arn:outer", deadline))
 
 
 def exercise_core(exercised: ExercisedStack) -> None:

@@ -23,7 +23,7 @@ from signpost.toolkit.function import ExecutorFunctions
 from signpost.toolkit.harness import Harness
 from signpost.toolkit.hosting import functions_by_id
 from signpost.toolkit.log import Log
-from signpost.toolkit.ports import KeptResults, NestedCallPort
+from signpost.toolkit.ports import ContextOperationPort, KeptResults, NestedCallPort
 from signpost.toolkit.secrets import Secrets
 
 type HostedCallable = Callable[[], Any] | Callable[[Any], Any] | Callable[[Any, Context], Any]
@@ -94,6 +94,7 @@ class FunctionHost:
     tokens: SingleTokenCheck = field(default_factory=SingleTokenCheck)
     kept_results: KeptResults | None = None
     nested: NestedCallPort | None = None
+    operations: ContextOperationPort | None = None
     version: str | None = None
     secrets: Mapping[str, str] = field(default_factory=dict[str, str])
 
@@ -106,7 +107,7 @@ class FunctionHost:
             tokens=self.tokens,
             clock=SystemClock(),
             validators=Validators(alarm),
-            services=ContextServices(self.nested, build_secrets(self.secrets), self.log),
+            services=ContextServices(self.nested, build_secrets(self.secrets), self.log, operations=self.operations),
             kept_results=self.kept_results,
         )
 

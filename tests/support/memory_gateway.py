@@ -21,6 +21,7 @@ from signpost.adapters.memory import (
     MemoryBodies,
     MemoryBreakers,
     MemoryContentStore,
+    MemoryEffectRecords,
     MemoryFunctionStates,
     MemoryIssuerKeySets,
     MemoryMasterKeys,
@@ -163,6 +164,7 @@ class MemoryGateway:
         self.executors: dict[str, ExecutorHandler] = {}
         self.instances = MemoryInstanceStore()
         self.deployment_lists = MemoryDeploymentLists()
+        self.effects = MemoryEffectRecords()
         self.administration: list[AdministrationFunctions] = []
         """More registry functions for administrators; to be filled before the first nested call of the registry."""
         self.step_executors: dict[str, StepExecutor] = {}
@@ -219,7 +221,10 @@ class MemoryGateway:
             },
         )
         self._gateway = Gateway(self.front_door)
-        members = {field.name: getattr(self.adapters, field.name) for field in fields(NestedCallAdapters)}
+        members = {
+            field.name: getattr(self.adapters if hasattr(self.adapters, field.name) else self, field.name)
+            for field in fields(NestedCallAdapters)
+        }
         self._nested_calls = compose_nested_calls(NestedCallAdapters(**members), self.telemetry, REGISTRY_ARN)
         registry = cache(self._build_registry_calls)
         self.executors[REGISTRY_ARN] = lambda event: registry().handle(event, REGISTRY_MS)

@@ -44,6 +44,15 @@ def is_encodable(text: str) -> bool:
     return True
 
 
+def is_json(text: str) -> bool:
+    """Whether `parse` accepts the text."""
+    try:
+        parse(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
 def has_encodable_text(value: Json) -> bool:
     return is_encodable(json.dumps(value, ensure_ascii=False))
 

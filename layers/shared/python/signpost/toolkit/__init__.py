@@ -4,7 +4,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from signpost.model import InputRequired, Principal
-from signpost.toolkit.answers import Answer, CallEnded, CallFailed, QuestionRefused, ToolError
+from signpost.toolkit.answers import (
+    Answer,
+    CallEnded,
+    CallFailed,
+    EffectInDoubt,
+    EffectRunning,
+    QuestionRefused,
+    ToolError,
+)
 from signpost.toolkit.context import Context
 from signpost.toolkit.function import DeclarationError, Function
 from signpost.toolkit.hosting import executor
@@ -23,6 +31,8 @@ __all__ = [
     "Content",
     "Context",
     "DeclarationError",
+    "EffectInDoubt",
+    "EffectRunning",
     "Elicit",
     "ElicitAnswer",
     "ElicitUrl",

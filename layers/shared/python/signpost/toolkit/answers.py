@@ -79,5 +79,17 @@ class AskClient(BaseException):
     ordinary exceptions catches it."""
 
 
+class EffectRunning(ToolError):  # noqa: N818 - it names a state, as CallEnded does
+    """Raised by `Context.once` while another call of the same request carries out the effect."""
+
+    outcome = "unknown"
+
+
+class EffectInDoubt(ToolError):  # noqa: N818 - it names a state, as CallEnded does
+    """Raised by `Context.once` if it is not known whether the effect has happened, or if its outcome is lost."""
+
+    outcome = "unknown"
+
+
 class CallEnded(Exception):  # noqa: N818 - it names a state, as Unavailable does
     """Raised by a context whose call is over: the code that still uses the context was left running."""

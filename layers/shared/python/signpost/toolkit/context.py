@@ -16,6 +16,8 @@ from signpost.toolkit.notices import NoticeCollector
 from signpost.toolkit.secrets import Secrets
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from signpost.toolkit.ports import ContextOperationPort, EventLog, NestedCallPort
     from signpost.toolkit.questions import Ask, ElicitAnswer, Root, SampleAnswer
 
@@ -92,6 +94,19 @@ class Context:
             raise CallFailed(failure("unreachable", function, message=message))
         return _value_of(self._nested.call(self._token, self._call, function, arguments), function)
 
+    def once[Answer](self, name: str, effect: "Callable[[], Answer]", *, repeat: bool = False) -> Answer:
+        """Carry out an effect at most once for this request, in whatever round or attempt, and return its value.
+
+        The value is kept as JSON and returned again by later calls. `repeat` consents to repeat an effect if it is not
+        known whether it has happened. An effect that is an async function is awaited. Raises EffectRunning,
+        EffectInDoubt, or the exception of the effect.
+        """
+        # Imported on first use, as everything that few functions use.
+        from signpost.toolkit.once import EffectRunner  # noqa: PLC0415
+
+        self._check_reachable("ctx.once")
+        return EffectRunner(self._call, self._perform, self._secrets, self.remaining).run(name, effect, repeat=repeat)
+
     def secret(self, name: str, member: str | None = None, *, fresh: bool = False) -> str:
         """Read the text of a secret that the environment of the executor names, or of one member of a secret that is a
         JSON object. The text is cached for five minutes; `fresh` reads it again. Raises ToolError, or CallEnded."""
@@ -164,6 +179,15 @@ class Context:
             message = f"{action} is not possible: this executor was deployed without GATEWAY_FUNCTION."
             raise CallFailed(failure("unreachable", action, message=message))
         return _value_of(self._operations.perform(self._token, self._call, action, fields), action)
+
+    def _check_reachable(self, feature: str) -> None:
+        """Check that the executor can reach the gateway. Raises ToolError, or CallEnded."""
+        self._check_not_ended()
+        if self._operations is None:
+            raise ToolError(
+                f"{feature} is not possible: this executor was deployed without GATEWAY_FUNCTION. Its operator sets it "
+                "to the output NestedCallsFunctionArn of the stack, and allows the executor to invoke that function."
+            )
 
     def _check_not_ended(self) -> None:
         if self._ended:

@@ -16,7 +16,7 @@ def run_to_end[Answer](coroutine: Coroutine[Any, Any, Answer]) -> Answer:
 
     Tasks that it left running are cancelled. Threads that it left running are not waited for, as for plain functions.
     """
-    if _is_loop_running():
+    if is_loop_running():
         coroutine.close()
         raise RuntimeError("An async function of a toolkit was called on an event loop. Call it from a plain function.")
     loop = asyncio.new_event_loop()
@@ -47,7 +47,8 @@ def _cancel_tasks(loop: asyncio.AbstractEventLoop) -> None:
         loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
 
 
-def _is_loop_running() -> bool:
+def is_loop_running() -> bool:
+    """Tell whether the caller runs on an event loop."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

@@ -12,11 +12,13 @@ from signpost.adapters.dynamodb import (
     DynamoRevisionRows,
 )
 from signpost.adapters.dynamodb.definitions import DynamoDefinitionTexts
+from signpost.adapters.dynamodb.effects import DynamoEffectRecords
 from signpost.adapters.ids import RandomIds
 from signpost.adapters.lambdas import BotoLambdaTransport
 from signpost.adapters.s3 import S3Values
 from signpost.adapters.secrets_manager import SecretMasterKeys
 from signpost.calling.context_operations import ContextOperations
+from signpost.calling.effect_actions import EffectActions
 from signpost.calling.lookup import FunctionLists
 from signpost.calling.nested import ExecutorRequests, NestedCallJudge, NestedCalls
 from signpost.calling.nested_transport import RegistryTransport
@@ -33,7 +35,13 @@ from signpost.wiring.calling import build_call_services
 from signpost.wiring.policy import build_policy_services
 
 if TYPE_CHECKING:
-    from signpost.calling.ports import Breakers, FunctionStates, LambdaTransport, PlacedFunctions
+    from signpost.calling.ports import (
+        Breakers,
+        EffectRecords,
+        FunctionStates,
+        LambdaTransport,
+        PlacedFunctions,
+    )
     from signpost.ports import Alarm, Clock, Ids, TextStore
     from signpost.signing.ports import MasterKeyStore
 
@@ -47,6 +55,7 @@ class NestedCallAdapters:
     breakers: "Breakers"
     values: "TextStore"
     definitions: "TextStore"
+    effects: "EffectRecords"
     link: "LambdaTransport"
     clock: "Clock"
     ids: "Ids"
@@ -82,7 +91,9 @@ def compose_nested_calls(adapters: NestedCallAdapters, telemetry: Telemetry, reg
         access=policy.functions,
         registry=RegistryTransport(adapters.link, registry_arn, REGISTRY_FUNCTIONS),
     )
-    requests = ExecutorRequests(nested=nested, operations=ContextOperations(mint=calls.mint, clock=clock, actions={}))
+    actions = EffectActions(adapters.effects, clock).actions
+    operations = ContextOperations(mint=calls.mint, clock=clock, actions=actions)
+    requests = ExecutorRequests(nested=nested, operations=operations)
     return NestedCallHandler(nested=requests, telemetry=telemetry, clock=clock, alarm=adapters.alarm)
 
 
@@ -98,6 +109,7 @@ def _build_aws_adapters(settings: NestedCallSettings, telemetry: Telemetry) -> N
         breakers=DynamoBreakers(dynamodb, table),
         values=values,
         definitions=DynamoDefinitionTexts(dynamodb, table, values),
+        effects=DynamoEffectRecords(dynamodb, table),
         link=BotoLambdaTransport(clients.lambdas, clock=clock, log_abandoned_call=telemetry.log_abandoned_call),
         clock=clock,
         ids=RandomIds(),

@@ -18,6 +18,7 @@ from signpost.adapters.dynamodb.instances import LONGEST_IN_A_ROW
 from signpost.adapters.secrets_manager import SecretMasterKeys
 from signpost.calling import wire
 from signpost.calling.effects import CLAIM, RECORD, RELEASE
+from signpost.calling.handles import CREATE, DELETE, LIST, READ
 from signpost.content.model import PromptChange, StoredPrompt
 from signpost.contract import BreakerState, Executor, FunctionCall, HostedFunction
 from signpost.mcp.dispatch import LONGEST_ANSWER
@@ -106,16 +107,20 @@ def exercise_nested_calls(exercised: ExercisedStack) -> None:
     assert _call_nested(exercised, "core::wait", "default").get("result") == {"waited": 0}
     listed = _call_nested(exercised, "skills::list", "default")
     assert "result" in listed, listed
-    _keep_effects(exercised)
+    _keep_effects_and_handles(exercised)
 
 
-def _keep_effects(exercised: ExercisedStack) -> None:
-    """Claim effects, of which one happens and one does not."""
+def _keep_effects_and_handles(exercised: ExercisedStack) -> None:
+    """Claim effects, of which one happens and one does not, and create, read, list and delete a handle."""
     claim = {"scope": uuid.uuid4().hex, "claim": "c"}
     for name, end in {"happens": RECORD, "fails": RELEASE}.items():
         assert _perform(exercised, CLAIM, {"name": name, **claim})["result"] == {"state": "claimed"}
         ended = _perform(exercised, end, {"name": name, "text": "1", "loss": "", **claim})
         assert "result" in ended, ended
+    handle = {"id": f"cart_{'a' * 26}", "text": "1", "schema": 1, "seconds": 60, "write": "w", "kind": "cart"}
+    for action in (CREATE, READ, LIST, DELETE):
+        performed = _perform(exercised, action, handle)
+        assert "result" in performed, performed
 
 
 def _call_nested(exercised: ExercisedStack, function: str, tenant: str = TENANT) -> Any:

@@ -23,6 +23,7 @@ from signpost.adapters.memory import (
     MemoryContentStore,
     MemoryEffectRecords,
     MemoryFunctionStates,
+    MemoryHandles,
     MemoryIssuerKeySets,
     MemoryMasterKeys,
     MemoryPlacedFunctions,
@@ -164,7 +165,7 @@ class MemoryGateway:
         self.executors: dict[str, ExecutorHandler] = {}
         self.instances = MemoryInstanceStore()
         self.deployment_lists = MemoryDeploymentLists()
-        self.effects = MemoryEffectRecords()
+        self.effects, self.handles = MemoryEffectRecords(), MemoryHandles()
         self.administration: list[AdministrationFunctions] = []
         """More registry functions for administrators; to be filled before the first nested call of the registry."""
         self.step_executors: dict[str, StepExecutor] = {}

@@ -10,6 +10,8 @@ from signpost.toolkit.answers import (
     CallFailed,
     EffectInDoubt,
     EffectRunning,
+    HandleChanged,
+    HandleMissing,
     QuestionRefused,
     ToolError,
 )
@@ -19,6 +21,7 @@ from signpost.toolkit.hosting import executor
 
 if TYPE_CHECKING:
     from signpost.toolkit.content import Content, ToolResult
+    from signpost.toolkit.handles import Handle, HandleKind
     from signpost.toolkit.kit import Toolkit
     from signpost.toolkit.messages import PromptResult, assistant, system, user
     from signpost.toolkit.questions import Elicit, ElicitAnswer, ElicitUrl, Root, Roots, Sample, SampleAnswer
@@ -37,6 +40,10 @@ __all__ = [
     "ElicitAnswer",
     "ElicitUrl",
     "Function",
+    "Handle",
+    "HandleChanged",
+    "HandleKind",
+    "HandleMissing",
     "InputRequired",
     "Principal",
     "PromptResult",
@@ -56,7 +63,7 @@ __all__ = [
 ]
 
 _AT_FIRST_USE = {
-    "Content": "content", "ToolResult": "content", "Toolkit": "kit",
+    "Content": "content", "ToolResult": "content", "Toolkit": "kit", "Handle": "handles", "HandleKind": "handles",
     "PromptResult": "messages", "assistant": "messages", "system": "messages", "user": "messages",
     "registered": "registration",
     "Elicit": "questions", "ElicitAnswer": "questions", "ElicitUrl": "questions", "Root": "questions",

@@ -91,5 +91,13 @@ class EffectInDoubt(ToolError):  # noqa: N818 - it names a state, as CallEnded d
     outcome = "unknown"
 
 
+class HandleMissing(ToolError):  # noqa: N818 - it names a state, as CallEnded does
+    """Raised by `Context.handles` if there is no such handle for the caller."""
+
+
+class HandleChanged(ToolError):  # noqa: N818 - it names an event, as CallFailed does
+    """Raised by `Context.handles` if another call has written the handle meanwhile."""
+
+
 class CallEnded(Exception):  # noqa: N818 - it names a state, as Unavailable does
     """Raised by a context whose call is over: the code that still uses the context was left running."""

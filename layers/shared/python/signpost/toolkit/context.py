@@ -18,6 +18,7 @@ from signpost.toolkit.secrets import Secrets
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from signpost.toolkit.handles import HandleStore
     from signpost.toolkit.ports import ContextOperationPort, EventLog, NestedCallPort
     from signpost.toolkit.questions import Ask, ElicitAnswer, Root, SampleAnswer
 
@@ -106,6 +107,14 @@ class Context:
 
         self._check_reachable("ctx.once")
         return EffectRunner(self._call, self._perform, self._secrets, self.remaining).run(name, effect, repeat=repeat)
+
+    @property
+    def handles(self) -> "HandleStore":
+        """Handles of the caller: values that are kept between calls."""
+        from signpost.toolkit.handles import HandleStore  # noqa: PLC0415 - as in once
+
+        self._check_reachable("ctx.handles")
+        return HandleStore(self._perform, self._secrets, self)
 
     def secret(self, name: str, member: str | None = None, *, fresh: bool = False) -> str:
         """Read the text of a secret that the environment of the executor names, or of one member of a secret that is a

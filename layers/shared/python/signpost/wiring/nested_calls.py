@@ -13,12 +13,14 @@ from signpost.adapters.dynamodb import (
 )
 from signpost.adapters.dynamodb.definitions import DynamoDefinitionTexts
 from signpost.adapters.dynamodb.effects import DynamoEffectRecords
+from signpost.adapters.dynamodb.handles import DynamoHandles
 from signpost.adapters.ids import RandomIds
 from signpost.adapters.lambdas import BotoLambdaTransport
 from signpost.adapters.s3 import S3Values
 from signpost.adapters.secrets_manager import SecretMasterKeys
 from signpost.calling.context_operations import ContextOperations
 from signpost.calling.effect_actions import EffectActions
+from signpost.calling.handle_actions import HandleActions
 from signpost.calling.lookup import FunctionLists
 from signpost.calling.nested import ExecutorRequests, NestedCallJudge, NestedCalls
 from signpost.calling.nested_transport import RegistryTransport
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
         Breakers,
         EffectRecords,
         FunctionStates,
+        Handles,
         LambdaTransport,
         PlacedFunctions,
     )
@@ -56,6 +59,7 @@ class NestedCallAdapters:
     values: "TextStore"
     definitions: "TextStore"
     effects: "EffectRecords"
+    handles: "Handles"
     link: "LambdaTransport"
     clock: "Clock"
     ids: "Ids"
@@ -91,7 +95,7 @@ def compose_nested_calls(adapters: NestedCallAdapters, telemetry: Telemetry, reg
         access=policy.functions,
         registry=RegistryTransport(adapters.link, registry_arn, REGISTRY_FUNCTIONS),
     )
-    actions = EffectActions(adapters.effects, clock).actions
+    actions = {**EffectActions(adapters.effects, clock).actions, **HandleActions(adapters.handles, clock).actions}
     operations = ContextOperations(mint=calls.mint, clock=clock, actions=actions)
     requests = ExecutorRequests(nested=nested, operations=operations)
     return NestedCallHandler(nested=requests, telemetry=telemetry, clock=clock, alarm=adapters.alarm)
@@ -110,6 +114,7 @@ def _build_aws_adapters(settings: NestedCallSettings, telemetry: Telemetry) -> N
         values=values,
         definitions=DynamoDefinitionTexts(dynamodb, table, values),
         effects=DynamoEffectRecords(dynamodb, table),
+        handles=DynamoHandles(dynamodb, table),
         link=BotoLambdaTransport(clients.lambdas, clock=clock, log_abandoned_call=telemetry.log_abandoned_call),
         clock=clock,
         ids=RandomIds(),

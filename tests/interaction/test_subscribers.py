@@ -15,7 +15,7 @@ from signpost.calling.failures import failure
 from signpost.content.changes import SUBSCRIPTIONS, parse_change, text_of
 from signpost.content.deliveries import Backoff, Delivery, from_text, to_text
 from signpost.content.model import ChangeEvent, Skill, SkillChange, Subscription, SubscriptionChange
-from signpost.contract import CallReply, CallRequest, Failure, KeptResult, Result
+from signpost.contract import CallClient, CallReply, CallRequest, Failure, KeptResult, Result
 from signpost.entrypoints.change_fanout import ChangeFanout, SubscriptionCache
 from signpost.entrypoints.content_relay import content_bus_event
 from signpost.entrypoints.delivery import DeliveryHandler, TriggerSender, WebhookSender
@@ -269,6 +269,12 @@ class TestTriggers:
         assert (principal.tenant, principal.subject, principal.human) == ("acme", "trigger", False)
         assert principal.roles | principal.permissions == frozenset()
         assert stage.clock.now() < request.ends_at < stage.clock.now() + 60
+
+    def test_all_attempts_of_a_delivery_are_one_thread(self, stage: DeliveryStage) -> None:
+        """So an effect of the trigger's function happens once, however often its change is delivered."""
+        for _ in range(2):
+            stage.deliver(TO_A_FUNCTION)
+        assert [request.client for request in stage.requests] == [CallClient(thread=TO_A_FUNCTION.id)] * 2
 
     def test_metadata_of_a_trigger_is_beside_the_detail(self, stage: DeliveryStage) -> None:
         stage.deliver(replace(TO_A_FUNCTION, metadata={"team": "docs"}))

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from signpost.content.deliveries import Backoff, Delivery, body_of, from_text, principal_of
-from signpost.contract import CallRequest, Failure
+from signpost.contract import CallClient, CallRequest, Failure
 from signpost.entrypoints.queue_batch import QueueBatches, QueueRecord, Redelivery
 from signpost.model import InputRequired, JsonObject
 from signpost.signing import webhook_signatures as webhooks
@@ -40,6 +40,7 @@ class TriggerSender:
             principal=principal_of(delivery),
             ends_at=self._clock.now() + seconds,
             idempotency_key=delivery.id,
+            client=CallClient(thread=delivery.id),
         )
         reply = self._executors.invoke(request)
         if isinstance(reply, InputRequired):

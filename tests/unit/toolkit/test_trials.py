@@ -10,6 +10,7 @@ import pytest
 from signpost.contract import Failure
 from signpost.model import InputRequired, Principal
 from signpost.toolkit import Answer, CallEnded, CallFailed, Content, Context, ToolError, Toolkit, ToolResult
+from signpost.toolkit.testing import TrialState
 
 
 class Colour(enum.Enum):
@@ -269,3 +270,42 @@ def test_an_unknown_tool_is_reported_with_the_known_ones() -> None:
         kit_with_tool(1).test("g")
     with pytest.raises(LookupError, match="yard has no tool 'g'; it has none"):
         Toolkit("yard").test("g")
+
+
+def charging_kit(effects: list[str]) -> Toolkit:
+    kit = Toolkit("desk")
+
+    @kit.tool
+    def charge(amount: int, ctx: Context) -> int:
+        return ctx.once("charge", lambda: effects.append("charged") or amount)
+
+    @kit.tool
+    def open_cart(ctx: Context) -> str:
+        return ctx.handles.create("cart", []).id
+
+    @kit.tool
+    def read_cart(cart: str, ctx: Context) -> object:
+        return ctx.handles.get(cart, "cart").value
+
+    return kit
+
+
+def test_trials_with_the_same_state_are_rounds_of_one_request() -> None:
+    effects: list[str] = []
+    kit, kept = charging_kit(effects), TrialState()
+    assert [kit.test("charge", {"amount": 5}, kept=kept).value for _ in range(2)] == [5, 5]
+    assert effects == ["charged"]
+    kit.test("charge", {"amount": 5})  # a request of its own
+    assert len(effects) == 2
+
+
+def test_trials_with_the_same_state_share_handles_of_one_caller() -> None:
+    kit, kept = charging_kit([]), TrialState()
+    cart = kit.test("open_cart", kept=kept).value
+    assert kit.test("read_cart", {"cart": cart}, kept=kept).value == []
+    for missing in (
+        kit.test("read_cart", {"cart": cart}),
+        kit.test("read_cart", {"cart": cart}, kept=kept, principal="another"),
+    ):
+        assert missing.failure is not None
+        assert "You have no cart" in missing.failure.message

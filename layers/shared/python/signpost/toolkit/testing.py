@@ -29,6 +29,7 @@ from signpost.toolkit.deadline import nested_alarm
 from signpost.toolkit.function import Function
 from signpost.toolkit.json_text import json_of
 from signpost.toolkit.secrets import Secrets
+from signpost.toolkit.testing_state import TrialState
 
 DEFAULT_SECONDS = 30.0
 """Seconds that the context of a trial shows if the tool has no timeout. A trial is not stopped after them; only an
@@ -48,11 +49,12 @@ class TrialOptions(TypedDict, total=False):
     answers: Mapping[str, Json] | None
     secrets: Mapping[str, str] | None
     can: Collection[str] | None
+    kept: TrialState | None
 
 
 @dataclass(frozen=True, slots=True)
 class TrialSetup:
-    """The surroundings of a trial: caller, permissions, stubs, answers and secrets."""
+    """The surroundings of a trial: caller, permissions, stubs, answers, secrets and kept state."""
 
     principal: Principal | str
     permissions: frozenset[str] | None
@@ -64,6 +66,8 @@ class TrialSetup:
     secrets: Mapping[str, str]
     """Texts of secrets, by the names that an executor's environment would give them."""
     client: CallClient
+    kept: TrialState
+    """The effects and handles of earlier trials."""
 
 
 def build_trial_setup(options: TrialOptions) -> TrialSetup:
@@ -76,6 +80,7 @@ def build_trial_setup(options: TrialOptions) -> TrialSetup:
         after.state if after else None,
         options.get("secrets") or {},
         CallClient(declare(NEEDS if can is None else can), CLIENT_INFO, can_answer=True, thread="test"),
+        options.get("kept") or TrialState(),
     )
 
 
@@ -138,9 +143,8 @@ def run_trial(function: Function, arguments: Mapping[str, object], trial: TrialS
         _RecordedEvents(),
         Secrets({name: name for name in trial.secrets}, _TrialSecrets(trial.secrets), _StoppedClock()),
     )
-    context = Context(
-        call, "", ContextServices(_StubFunctions(trial.calls), secrets, events, progress_every=0.0), seconds=seconds
-    )
+    services = ContextServices(_StubFunctions(trial.calls), secrets, events, progress_every=0.0, operations=trial.kept)
+    context = Context(call, "", services, seconds=seconds)
     try:
         run_result = attempt(function, plain_arguments, context, secrets)
     finally:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from signpost.calling import wire
 from signpost.calling.ports import FunctionInvoker
-from signpost.contract import CallRequest
+from signpost.contract import CallClient, CallRequest
 from signpost.model import Call, CallToolResult, Json, JsonObject, Tool, as_object
 
 CALL_FUNCTION = Tool(
@@ -18,6 +18,7 @@ CALL_FUNCTION = Tool(
             "endsAt": {"type": "number"},
             "step": {"type": "string"},
             "idempotencyKey": {"type": "string"},
+            "thread": {"type": "string"},
         },
         "required": ["function"],
     },
@@ -47,6 +48,7 @@ class CallFunctionProvider:
             idempotency_key=_text(arguments.get("idempotencyKey")),
             step=_text(arguments.get("step")),
             trace=call.trace,
+            client=CallClient(thread=_text(arguments.get("thread")) or ""),
         )
         reply = wire.reply_message(self._executors.invoke(request))
         return CallToolResult([{"type": "text", "text": "See the structured content."}], structured=reply)

@@ -14,7 +14,7 @@ from botocore.exceptions import ClientError
 
 from signpost.adapters.aws import code_of
 from signpost.model import Json, JsonObject, as_object
-from signpost.toolkit import Context, Function, ToolError, executor
+from signpost.toolkit import Context, Function, HandleKind, ToolError, executor
 from stage import effects
 
 type Trial = Callable[[JsonObject, Context], object]
@@ -80,6 +80,44 @@ def _second(arguments: JsonObject, _ctx: Context) -> None:
     effects.count(effect)
 
 
+def _once(arguments: JsonObject, ctx: Context) -> object:
+    """Count an effect at most once. The process dies at the named moment of its first call."""
+    effect, moment = str(arguments["once"]), str(arguments.get("dies", ""))
+
+    def die_at(reached: str) -> None:
+        if moment == reached and effects.count(f"{effect}.died") == 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def happen() -> object:
+        die_at("before")
+        number = effects.count(effect)
+        die_at("inside")
+        time.sleep(float(str(arguments.get("seconds", 0))))
+        return {"number": number, "pid": os.getpid()}
+
+    value = ctx.once("effect", happen, repeat=arguments.get("repeat") is True)
+    die_at("after")
+    return value
+
+
+CARTS = HandleKind("cart", expires_in=600, made_by="trials::open_cart")
+
+
+def _open_cart(_arguments: JsonObject, ctx: Context) -> object:
+    return ctx.handles.create(CARTS, {"items": []}).id
+
+
+def _fill_cart(arguments: JsonObject, ctx: Context) -> object:
+    """Add an item to a cart, and read the cart again."""
+    cart = ctx.handles.get(str(arguments["cart"]), CARTS)
+    written = ctx.handles.put(cart, {"items": [arguments["item"]]})
+    return [ctx.handles.get(cart.id, CARTS).value, written.version, len(ctx.handles.list(CARTS))]
+
+
+def _close_cart(arguments: JsonObject, ctx: Context) -> None:
+    ctx.handles.delete(str(arguments["cart"]))
+
+
 def _read_secret(arguments: JsonObject, _ctx: Context) -> Json:
     """Return the error code that AWS gives this executor for a secret, or "read"."""
     try:
@@ -119,6 +157,10 @@ TRIALS: Mapping[str, Trial] = {
     "secret": _read_secret,
     "second": _second,
     "invoke": _invoke,
+    "once": _once,
+    "open_cart": _open_cart,
+    "fill_cart": _fill_cart,
+    "close_cart": _close_cart,
 }
 
 
@@ -141,6 +183,7 @@ handler = executor(
         Function(f"trials::{name}", _counted(trial), permissions=("mail", "web"), calls=CALLEES.get(name, ()))
         for name, trial in TRIALS.items()
     ),
+    Function("trials::once_apart", _once, isolate=True),
     Function(
         "trials::checked",
         _counted(_show),

@@ -60,6 +60,21 @@ def cost_per_thousand(usage: CallUsage) -> Mapping[str, float]:
     }
 
 
+EFFECT_REQUESTS, EFFECT_WRITES = 2, 2
+"""An effect by `ctx.once` is claimed and recorded. Each write is of one row below a kilobyte, and no transaction."""
+
+
+def cost_of_thousand_effects(usage: CallUsage) -> Mapping[str, float]:
+    """Return what effects cost beside the calls that have them: an invocation and a write for each operation."""
+    requests, price = 1000 * EFFECT_REQUESTS, PRICES["DynamoDB on demand, a million write units"]
+    return {
+        "Lambda requests": requests * PRICES["Lambda, a million requests"] / MILLION,
+        "Lambda time": requests * usage.billed_seconds * usage.memory_gb * PRICES["Lambda arm64, a GB-second"],
+        "DynamoDB": 1000 * EFFECT_WRITES * price / MILLION,
+        "Logs": requests * usage.log_bytes * PRICES["CloudWatch, a GB of logs"] / GIGABYTE,
+    }
+
+
 def cost_of_idle_month() -> Mapping[str, float]:
     types = Counter(str(as_object(resource).get("Type")) for resource in _resources().values())
     time = (SWEEPS * SWEEP_SECONDS + DUE_SWEEPS * DUE_SWEEP_SECONDS) * PRICES["Lambda arm64, a GB-second"]
@@ -104,6 +119,7 @@ def main() -> None:
     print(
         *format_table("idle, a month", cost_of_idle_month()),
         *format_table("1,000 warm calls", cost_per_thousand(CallUsage())),
+        *format_table("1,000 effects, beside their calls", cost_of_thousand_effects(CallUsage())),
         *format_table("1,000 steps, beside their calls", cost_of_thousand_steps(rows)),
         *map(_describe_row, rows),
         sep="\n",

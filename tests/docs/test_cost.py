@@ -5,7 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from bench.cost import CallUsage, cost_of_idle_month, cost_of_thousand_steps, cost_per_thousand
+from bench.cost import (
+    CallUsage,
+    cost_of_idle_month,
+    cost_of_thousand_effects,
+    cost_of_thousand_steps,
+    cost_per_thousand,
+)
 from bench.step_rows import UNITS_OF_A_TRANSACTION, measure_step
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs/operations.md").read_text().partition("\n## Cost\n")[2]
@@ -18,6 +24,7 @@ STEP_COSTS = cost_of_thousand_steps(STEP)
     [
         ("idle, a month", sum(cost_of_idle_month().values())),
         ("1,000 warm calls", sum(cost_per_thousand(CallUsage()).values())),
+        ("1,000 effects by `ctx.once`", sum(cost_of_thousand_effects(CallUsage()).values())),
         ("1,000 steps of a workflow", sum(STEP_COSTS.values())),
         ("of that, the rows by which the runs are in lists", STEP_COSTS["Rows of the lists of runs"]),
     ],

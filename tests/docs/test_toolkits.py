@@ -29,13 +29,14 @@ from signpost.toolkit.call_log import PROGRESS_INTERVAL
 from signpost.toolkit.content import ContentAnnotations
 from signpost.toolkit.context import Context, ContextServices
 from signpost.toolkit.fields import KINDS, OPTIONS
+from signpost.toolkit.handles import HandleKind
 from signpost.toolkit.kit import Toolkit
 from signpost.toolkit.notices import LONGEST_FACTS, LONGEST_NOTICES, MOST_NOTICES
 from signpost.toolkit.options import HINTS, ToolOptions
 from signpost.toolkit.registration import Overrides
 from signpost.toolkit.resource_contents import MOST_INSTANCES
 from signpost.toolkit.secrets import CACHE_SECONDS, SHORTEST_MASKED
-from signpost.toolkit.testing import TrialResult
+from signpost.toolkit.testing import TrialResult, TrialState
 from tests.support.function_host import MemoryLog, build_call, build_secrets
 from tests.support.memory_gateway import META
 from tests.support.registry import MemoryRegistry
@@ -44,8 +45,8 @@ from tests.support.toolkits import RecordingTool, ServedToolkits
 PROJECT = Path(__file__).resolve().parents[2]
 PAGE = (PROJECT / "docs/toolkits.md").read_text()
 (
-    WRITTEN, TEST, REGISTERED, SPEC, RIGHTS, PUBLISHING, ASYNC, PROGRESS, CONTENT, QUESTION, QUESTION_TEST, COMPONENTS,
-    COMPONENTS_TEST, _,
+    WRITTEN, TEST, REGISTERED, SPEC, RIGHTS, PUBLISHING, ASYNC, PROGRESS, EFFECTS, CARTS, CART_HOOKS, CONTENT, QUESTION,
+    QUESTION_TEST, COMPONENTS, COMPONENTS_TEST, _,
 ) = re.findall(r"^```python\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL)  # fmt: skip
 
 
@@ -124,6 +125,60 @@ def test_the_documented_tool_reports_its_progress_and_what_it_did() -> None:
 def test_the_documented_limits_of_notices_are_those_of_the_code() -> None:
     assert f"A call sends {MOST_NOTICES} notices with {LONGEST_NOTICES // 1024} KB at most." in PAGE
     assert f"than {LONGEST_FACTS:,} characters stay in the log." in PAGE
+
+
+class Recorder:
+    """A service whose calls are recorded; each answers its own name."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    def __getattr__(self, name: str) -> Callable[..., str]:
+        def call(*_: object) -> str:
+            self.calls.append(name)
+            return name
+
+        return call
+
+
+def test_the_documented_effects_happen_once() -> None:
+    kit, service, kept = Toolkit("desk"), Recorder(), TrialState()
+    run(EFFECTS, {"kit": kit, "Context": Context, "bank": service, "post": service})
+    paid = [kit.test("pay", {"order": "7", "euros": 5}, kept=kept).value for _ in range(2)]
+    assert paid == ["pay", "pay"]
+    assert service.calls == ["pay", "send"]
+
+
+def test_the_documented_carts_are_kept_from_call_to_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AWS_LAMBDA_FUNCTION_NAME", raising=False)
+    names, kept = run(CARTS, {}), TrialState()
+    kit: Toolkit = names["kit"]
+    cart = kit.test("open_cart", kept=kept).value
+    assert [kit.test("add", {"cart": cart, "item": "tea"}, kept=kept).value for _ in range(2)] == [1, 2]
+    missing = kit.test("add", {"cart": cart, "item": "tea"}, kept=kept, principal="another").failure
+    assert missing is not None
+    assert "Call `desk.open_cart` to make a new one" in missing.message
+
+
+def test_the_documented_hooks_rebuild_and_upgrade_a_cart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AWS_LAMBDA_FUNCTION_NAME", raising=False)
+
+    def load_cart(subject: str) -> object:
+        return {"items": [subject]}
+
+    names = run(CARTS, {"load_cart": load_cart})
+    kit: Toolkit = names["kit"]
+
+    @kit.tool
+    def open_old(ctx: Context) -> str:
+        """Opens a cart as an earlier version of the toolkit does."""
+        return ctx.handles.create(HandleKind("cart"), ["tea"]).id
+
+    names["open_cart"].__globals__.update(run(CART_HOOKS, names))
+    kept = TrialState()
+    old = kit.test("open_old", kept=kept).value
+    assert kit.test("add", {"cart": old, "item": "ham"}, kept=kept).value == 2
+    assert kit.test("add", {"cart": f"cart_{'a' * 26}", "item": "ham"}, kept=kept).value == 2
 
 
 def test_the_documented_registrations_are_two_tools(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -128,7 +128,7 @@ class TestEffects:
 
 
 class TestHandles:
-    def test_a_handle_is_read_as_it_was_written(self, handles: Handles, tenant: str) -> None:
+    def test_a149_a_handle_is_read_as_it_was_written(self, handles: Handles, tenant: str) -> None:
         for handle in (handle_of(), handle_of("cart_b", is_sliding=True, seconds=1.5, version=1_800_000_000_250)):
             assert handles.add(owner_of(tenant), handle, NOW) == handle
             assert handles.read(owner_of(tenant), handle.id) == handle
@@ -159,7 +159,7 @@ class TestHandles:
         assert handles.replace(owner_of(tenant), handle_of(version=2, text="3", write="w3"), 1, NOW) == second
         assert handles.read(owner_of(tenant), "cart_a") == second
 
-    def test_one_of_concurrent_writes_of_a_version_wins(self, handles: Handles, tenant: str) -> None:
+    def test_a149_one_of_concurrent_writes_of_a_version_wins(self, handles: Handles, tenant: str) -> None:
         handles.add(owner_of(tenant), handle_of(), NOW)
         written = race(
             lambda number: handles.replace(owner_of(tenant), handle_of(version=2, write=f"w{number}"), 1, NOW)
@@ -176,7 +176,7 @@ class TestHandles:
             handles.remove(owner_of(tenant), "cart_a")
             assert handles.read(owner_of(tenant), "cart_a") is None
 
-    def test_a_list_has_the_living_handles_of_a_kind(self, handles: Handles, tenant: str) -> None:
+    def test_a149_a_list_has_the_living_handles_of_a_kind(self, handles: Handles, tenant: str) -> None:
         for handle in (handle_of("cart_b"), handle_of(), handle_of("cartoon_a"), handle_of("cart_c", expires_at=NOW)):
             handles.add(owner_of(tenant), handle, NOW - 1)
         listed = [ListedHandle(name, 1, NOW + 60) for name in ("cart_a", "cart_b")]
@@ -261,7 +261,9 @@ class TestInterruptedWrites:
         assert not nonces.use(ann, "n1", NOW)
 
     @pytest.mark.parametrize("code", ["ThrottlingException", "ProvisionedThroughputExceededException"])
-    def test_an_overloaded_table_is_unavailable(self, own_client: "DynamoDBClient", tenant: str, code: str) -> None:
+    def test_a149_an_overloaded_table_is_unavailable(
+        self, own_client: "DynamoDBClient", tenant: str, code: str
+    ) -> None:
         LossyTable(own_client).refuse_writes(code)
         effects, handles = DynamoEffectRecords(own_client, TABLE), DynamoHandles(own_client, TABLE)
         nonces = DynamoUsedNonces(own_client, TABLE)

@@ -97,7 +97,7 @@ def shop() -> Shop:
     return Shop()
 
 
-def test_a_handle_keeps_its_value_between_calls(shop: Shop) -> None:
+def test_a148_a_handle_keeps_its_value_between_calls(shop: Shop) -> None:
     made = shop.call("create", value={"items": ["tea"], "ü": None})
     assert made["version"] == 1
     assert shop.call("get", id=made["id"]) == made
@@ -192,7 +192,7 @@ def test_without_a_named_tool_the_sentence_says_what_to_make() -> None:
     assert message.endswith("Make a new cart, and use its id from now on.")
 
 
-def test_a_write_to_an_expired_handle_makes_no_new_one() -> None:
+def test_a144_a_write_to_an_expired_handle_makes_no_new_one() -> None:
     def write_late(ctx: Context, _args: Any) -> object:
         handle = ctx.handles.create(CART, 1, expires_in=10)
         shop.clock.advance(10)
@@ -247,7 +247,7 @@ class TestExpiry:
         shop = Shop(odd=lambda ctx, _: ctx.handles.create("cart", 0, expires_in=seconds).id)
         assert shop.refuse("odd").code == "exception"
 
-    def test_each_use_of_a_sliding_handle_begins_its_time_anew(self) -> None:
+    def test_a140_each_use_of_a_sliding_handle_begins_its_time_anew(self) -> None:
         sliding = replace(CART, sliding=True)
         shop = Shop(
             open=lambda ctx, _: ctx.handles.create(sliding, 0).id,
@@ -279,7 +279,7 @@ def open_rebuilding_shop(rebuild: Callable[[str, Context], object]) -> Shop:
     return Shop(look=lambda ctx, args: describe(ctx.handles.get(args["id"], kind)))
 
 
-def test_a_rebuilt_handle_keeps_its_id() -> None:
+def test_a138_a139_a142_a_rebuilt_handle_keeps_its_id() -> None:
     shop = open_rebuilding_shop(lambda name, ctx: {"for": ctx.principal.subject, "was": name})
     made = shop.call("create")
     shop.clock.advance(100)
@@ -304,7 +304,7 @@ def test_a_hook_may_replace_the_handle() -> None:
     assert replaced["id"] != f"cart_{'a' * 26}"
 
 
-def test_a_hook_may_refuse_in_its_own_words() -> None:
+def test_a141_a143_a_hook_may_refuse_in_its_own_words() -> None:
     def refuse(_name: str, _ctx: Context) -> object:
         raise ToolError("The shop is closed.")
 
@@ -365,7 +365,7 @@ class TestVersionsOfAForm:
             rewrite=rewrite,
         )
 
-    def test_a_value_of_an_earlier_form_is_upgraded(self) -> None:
+    def test_a145_a147_a_value_of_an_earlier_form_is_upgraded(self) -> None:
         shop = self.open_shop(self.NEW)
         name = shop.call("old")
         assert shop.call("look", id=name)["value"] == {"items": ["tea"], "was": 1}
@@ -402,7 +402,7 @@ class TestValues:
         assert "nested too deeply" in shop.refuse("deep").message
 
     @pytest.mark.parametrize("value", [object(), float("nan"), {1: 2}, "\ud800"])
-    def test_a_value_that_is_not_json_is_a_fault_of_the_author(self, value: object) -> None:
+    def test_a146_a_value_that_is_not_json_is_a_fault_of_the_author(self, value: object) -> None:
         shop = Shop(odd=lambda ctx, _: ctx.handles.create(CART, value).id)
         assert shop.refuse("odd").code == "exception"
 

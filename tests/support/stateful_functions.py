@@ -67,6 +67,7 @@ class StatefulFunctions:
         *hosts: Toolkit | Function,
         gateway: MemoryGateway | None = None,
         executor: Executor = DESK,
+        tenant: str = "default",
         secrets: Mapping[str, str] | None = None,
     ) -> None:
         self.gateway = gateway or MemoryGateway()
@@ -83,7 +84,7 @@ class StatefulFunctions:
         self.gateway.executors[executor.arn] = lambda event: self.host.harness.handle(event, 60_000)
         manifest = self.host.harness.handle({"signpost": 1, "operation": "manifest"}, 1000)
         functions = parse_manifest(encode_reply(manifest)).functions
-        assert MemoryDirectory(self.gateway.functions).place("default", executor, functions) == []
+        assert MemoryDirectory(self.gateway.functions).place(tenant, executor, functions) == []
 
     def _build_verifier(self) -> Any:
         master = self.gateway.adapters.master_keys.read()

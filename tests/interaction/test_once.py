@@ -514,3 +514,18 @@ def read_token(desk: Desk) -> str:
 
 def test_the_errors_are_reports_of_the_author() -> None:
     assert EffectRunning("x").outcome == EffectInDoubt("x").outcome == "unknown"
+
+
+@pytest.mark.parametrize("answer", [{}, {"state": "odd"}, [], None])
+def test_an_answer_that_does_not_allow_the_effect_carries_it_out_never(desk: Desk, answer: Any) -> None:
+    """A gateway of another release may answer in another form."""
+
+    def answer_oddly(*_: Any) -> Result:
+        return Result(answer)
+
+    functions = StatefulFunctions(Function("desk::charge", desk.run))
+    functions.transport.answer = answer_oddly
+    reply = functions.call("desk::charge")
+    assert isinstance(reply, Failure)
+    assert "The gateway did not say whether the effect may happen." in reply.message
+    assert desk.effects == []

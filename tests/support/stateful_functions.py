@@ -2,11 +2,11 @@
 tests interrupt."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from signpost.adapters.memory import MemoryDirectory, MemoryMasterKeys
-from signpost.calling.wire import parse_reply
+from signpost.calling.wire import parse_reply, reply_message
 from signpost.contract import CallClient, CallReply, CallRequest, Executor, TransportFailure
 from signpost.directory.manifest import parse_manifest
 from signpost.model import JsonObject, MasterKeys, Principal
@@ -38,6 +38,8 @@ class InterruptedTransport:
         self.actions: list[str] = []
         """The actions of the requests that were sent, in their order."""
         self.points = CrashPoints()
+        self.answer: Callable[[], CallReply] | None = None
+        """Answers in place of the nested calls function."""
 
     def send(self, function_arn: str, payload: bytes, give_up_at: float) -> bytes | TransportFailure:
         assert function_arn == NESTED_CALLS_ARN
@@ -49,6 +51,8 @@ class InterruptedTransport:
             return TransportFailure(self.refused[action])
         if _takes_one(self.lost_before, action):
             return TransportFailure("connection_lost")
+        if self.answer is not None:
+            return encode_reply(reply_message(self.answer()))
         answer = self.points.call(action, lambda: encode_reply(self.gateway.handle_nested(event)))
         return TransportFailure("connection_lost") if _takes_one(self.lost_after, action) else answer
 

@@ -90,8 +90,12 @@ class EffectRunner:
                     "began it ended without recording an outcome. It is not repeated. Check whether it has happened; "
                     "if it has not, send a new request."
                 )
-            case _:
+            case "claimed" | "done":
                 return found
+            case _:
+                raise ToolError(
+                    "The gateway did not say whether the effect may happen. Its operator updates the stack."
+                )
 
     def _build_running(self, claimed: ClaimedEffect, milliseconds: int) -> EffectRunning:
         message = (

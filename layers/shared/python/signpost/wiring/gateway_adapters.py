@@ -103,6 +103,7 @@ def build_aws_adapters(settings: GatewaySettings, telemetry: Telemetry) -> Gatew
         timestamps=SystemTimestamps(),
         ids=RandomIds(),
         alarm=alarm,
+        used_nonces=lambda: _build_used_nonces(dynamodb, table),
     )
 
 
@@ -127,6 +128,12 @@ def _build_deployment_lists(dynamodb: "DynamoDBClient", table: str) -> "Deployme
     from signpost.adapters.dynamodb.deployment_lists import DynamoDeploymentLists  # noqa: PLC0415 - few gateways need it
 
     return DynamoDeploymentLists(dynamodb, table)
+
+
+def _build_used_nonces(dynamodb: "DynamoDBClient", table: str) -> "UsedNonces":
+    from signpost.adapters.dynamodb.used_nonces import DynamoUsedNonces  # noqa: PLC0415 - few answers count once
+
+    return DynamoUsedNonces(dynamodb, table)
 
 
 def _build_pause() -> "workflow_ports.Pause":

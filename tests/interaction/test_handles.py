@@ -19,9 +19,10 @@ from signpost.calling.handles import (
 )
 from signpost.contract import CallReply, Executor, Failure, Result
 from signpost.model import Json, Principal
-from signpost.toolkit import Context, Function, Handle, HandleKind, ToolError
+from signpost.toolkit import Context, Function, Handle, HandleKind, ToolError, Toolkit
 from tests.support.function_host import host_callable
 from tests.support.stateful_functions import ANN, DESK, StatefulFunctions
+from tests.support.toolkits import ServedToolkits
 
 CART = HandleKind("cart", expires_in=100, made_by="desk.open_cart")
 BOB = Principal("bob", "default", "signpost:test")
@@ -480,3 +481,30 @@ def read_token(shop: Shop, principal: Principal = ANN) -> str:
     shop.functions.gateway.executors[DESK.arn] = lambda event: tokens.append(str(event["token"])) or handle(event)
     shop.call("list", principal=principal)
     return tokens[-1]
+
+
+def test_a_client_passes_a_handle_from_call_to_call() -> None:
+    """As a model does: the id is in the answer of one tool and in the arguments of the next one."""
+    kit = Toolkit("desk")
+
+    @kit.tool
+    def open_cart(ctx: Context) -> dict[str, str]:
+        """Opens a cart."""
+        return {"cart": ctx.handles.create(CART, []).id}
+
+    @kit.tool
+    def add(cart: str, item: str, ctx: Context) -> dict[str, object]:
+        """Puts an item into a cart."""
+        found = ctx.handles.get(cart, CART)
+        return {"items": ctx.handles.put(found, [*found.value, item]).value}
+
+    assert [open_cart, add]
+    served = ServedToolkits(kit)
+    cart = served.call("desk__open_cart")["structuredContent"]["cart"]
+    for items in (["tea"], ["tea", "ham"]):
+        assert served.call("desk__add", cart=cart, item=items[-1])["structuredContent"] == {"items": items}
+    served.gateway.clock.advance(200)
+    served.key = str(served.gateway.make_key())
+    missing = served.call("desk__add", cart=cart, item="tea")
+    assert missing["isError"] is True
+    assert "Call `desk.open_cart` to make a new one" in missing["content"][0]["text"]

@@ -10,10 +10,12 @@ from signpost.contract import Executor, Failure
 from signpost.directory.manifest import parse_manifest
 from signpost.model import JsonObject, as_object
 from signpost.toolkit import Function, Toolkit
+from signpost.toolkit.gateway_calls import GatewayCalls
 from signpost.toolkit.hosting import functions_by_id
 from signpost.toolkit.registration import RegisteredToolkit
 from tests.support.function_host import FunctionHost, MemoryKeptResults, encode_reply
 from tests.support.memory_gateway import MODERN, MemoryGateway
+from tests.support.stateful_functions import NESTED_CALLS_ARN, InterruptedTransport
 
 BRIDGE = "/mcp/functions"
 TOOLKIT_EXECUTOR = Executor("arn:workshop", "secret:workshop", 60_000)
@@ -86,8 +88,13 @@ class ServedToolkits:
         self.gateway = MemoryGateway(None, **environment)
         self.key = str(self.gateway.make_key())
         tokens: Any = AnyTokenCheck()
+        self.transport = InterruptedTransport(self.gateway)
+        """Brings context operations of the functions to the gateway."""
         self.executor = FunctionHost(
-            list(functions_by_id(hosts).values()), tokens=tokens, kept_results=MemoryKeptResults()
+            list(functions_by_id(hosts).values()),
+            tokens=tokens,
+            kept_results=MemoryKeptResults(),
+            operations=GatewayCalls(self.transport, NESTED_CALLS_ARN),
         )
         self.called_functions: list[str] = []
         """The called functions in their order."""

@@ -4,7 +4,7 @@ import base64
 import json
 import secrets as random_source
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from signpost.calling.handles import (
     CREATE,
@@ -61,7 +61,8 @@ class Handle:
     id: str
     version: int
     """Counts the writes. A write names the version that it replaces."""
-    value: Json
+    value: Any
+    """JSON, as the last write has made it."""
     expires_at: float
     """Seconds since the epoch."""
     kind: HandleKind

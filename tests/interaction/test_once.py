@@ -155,13 +155,16 @@ def test_two_effects_of_one_name_in_one_call_are_one(desk: Desk) -> None:
     assert len(desk.effects) == 1
 
 
-def test_an_effect_inside_of_itself_is_refused() -> None:
+def test_an_effect_inside_of_itself_is_a_fault_of_the_author() -> None:
     def run(_: Any, ctx: Context) -> str:
         return ctx.once("send", lambda: ctx.once("send", lambda: "twice"))
 
-    reply = StatefulFunctions(Function("desk::f", run)).call("desk::f")
+    functions = StatefulFunctions(Function("desk::f", run))
+    reply = functions.call("desk::f")
     assert isinstance(reply, Failure)
-    assert "is carrying out 'send'" in reply.message
+    assert reply.code == "exception"
+    (line,) = functions.host.log.find_lines("fault")
+    assert "give an effect inside of it another name" in line["fault"]
 
 
 @pytest.mark.invariant(149)

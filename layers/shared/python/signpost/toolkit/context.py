@@ -65,6 +65,7 @@ class Context:
         self._secrets = services.secrets
         self._progress = ProgressReporter(self.log, self._notices, services.progress_every)
         self._questions = ClientQuestions(call)
+        self._open_effects: set[str] = set()
         self._ended = False
 
     def remaining(self) -> float:
@@ -106,7 +107,8 @@ class Context:
         from signpost.toolkit.once import EffectRunner  # noqa: PLC0415
 
         self._check_reachable("ctx.once")
-        return EffectRunner(self._call, self._perform, self._secrets, self.remaining).run(name, effect, repeat=repeat)
+        runner = EffectRunner(self._call, self._perform, self._secrets, self.remaining, self._open_effects)
+        return runner.run(name, effect, repeat=repeat)
 
     @property
     def handles(self) -> "HandleStore":

@@ -5,8 +5,8 @@ An effect is claimed at the gateway before it begins, and its value is recorded 
 
 import hashlib
 import json
-from collections.abc import Callable, Coroutine
-from contextlib import suppress
+from collections.abc import Callable, Coroutine, Generator
+from contextlib import contextmanager, suppress
 from types import CoroutineType
 from typing import Any, cast
 
@@ -42,11 +42,20 @@ class EffectValue:
 class EffectRunner:
     """Runs the effects of one call."""
 
-    def __init__(self, call: FunctionCall, perform: Perform, secrets: Secrets, remaining: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        call: FunctionCall,
+        perform: Perform,
+        secrets: Secrets,
+        remaining: Callable[[], float],
+        open_effects: set[str],
+    ) -> None:
+        """`open_effects` has the names of the effects that this call is carrying out, and is kept by the runners."""
         self._call = call
         self._perform = perform
         self._secrets = secrets
         self._remaining = remaining
+        self._open_effects = open_effects
 
     def run(self, name: str, effect: Callable[[], Any], *, repeat: bool) -> Any:
         """Run an effect, or return its recorded value. Raises EffectRunning, EffectInDoubt, or what the effect
@@ -55,26 +64,34 @@ class EffectRunner:
         found = self._claim(claimed, repeat=repeat)
         if found.get("state") == "done":
             return self._take_recorded(claimed, found)
-        try:
+        with self._open(claimed):
             value = effect()
-        except BaseException as fault:
-            self._give_up(claimed, fault)
-            raise
         if isinstance(value, CoroutineType):
             return _await(self._finish(claimed, cast("Coroutine[Any, Any, object]", value)))
         return self._record(claimed, value, is_awaited=False)
 
     async def _finish(self, claimed: ClaimedEffect, running: Coroutine[Any, Any, object]) -> Json:
-        try:
+        with self._open(claimed):
             value = await running
+        return self._record(claimed, value, is_awaited=True)
+
+    @contextmanager
+    def _open(self, claimed: ClaimedEffect) -> Generator[None]:
+        """Carry out an effect in the enclosed block, and give up its claim if the block raises."""
+        self._open_effects.add(claimed.name)
+        try:
+            yield
         except BaseException as fault:
             self._give_up(claimed, fault)
             raise
-        return self._record(claimed, value, is_awaited=True)
+        finally:
+            self._open_effects.discard(claimed.name)
 
     def _describe(self, name: str) -> ClaimedEffect:
         if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME:  # pyright: ignore[reportUnnecessaryIsInstance] - authors may write no types
             raise ValueError(f"The name of an effect must be a text of 1 to {LONGEST_NAME} characters, not {name!r}.")
+        if name in self._open_effects:
+            raise ValueError(f"The effect {name!r} is carried out already: give an effect inside of it another name.")
         arguments = json.dumps(self._call.arguments, sort_keys=True).encode()
         scope = hashlib.sha256(arguments).hexdigest()[:32]
         return ClaimedEffect(name, {"name": name, "scope": scope, "claim": make_token()})

@@ -27,9 +27,18 @@ FOREIGN_LAMBDA = "stranger"
 FOREIGN_FUNCTION, LONG_FUNCTION = "strange::function", "strange::long"
 """A Lambda function of another stack, and the functions that it hosts. One answers with something that is no reply, the
 other with a text of as many characters as its argument says."""
+ASKING_FUNCTION = "asks::once"
+"""Another function that it hosts; it asks a question whose answer counts once."""
 STRANGER = """\
+FORM = {"type": "object", "properties": {"name": {"type": "string"}}}
+QUESTION = {"method": "elicitation/create", "params": {"message": "Who are you?", "requestedSchema": FORM}}
+
 def handler(event, context):
     call = event.get("call", {})
+    if call.get("function") == "asks::once" and call.get("answers"):
+        return {"signpost": 1, "result": "answered"}
+    if call.get("function") == "asks::once":
+        return {"signpost": 1, "inputRequired": {"requests": {"who": QUESTION}, "state": None, "singleUse": True}}
     if call.get("function") == "strange::long":
         return {"signpost": 1, "result": "x" * call["arguments"]["characters"]}
     return {"statusCode": 200, "body": "hello"}
@@ -192,6 +201,10 @@ def deploy_exercised_stack(laptop: Laptop, receiver: Receiver) -> ExercisedStack
         exercised.directory.place(
             tenant,
             Executor(stranger, "none", 3_000),
-            [HostedFunction(FOREIGN_FUNCTION, readable=True), HostedFunction(LONG_FUNCTION)],
+            [
+                HostedFunction(FOREIGN_FUNCTION, readable=True),
+                HostedFunction(LONG_FUNCTION),
+                HostedFunction(ASKING_FUNCTION, input_schema={"type": "object"}),
+            ],
         )
     return exercised

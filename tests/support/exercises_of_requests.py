@@ -22,12 +22,13 @@ from signpost.calling.handles import CREATE, DELETE, LIST, READ
 from signpost.content.model import PromptChange, StoredPrompt
 from signpost.contract import BreakerState, Executor, FunctionCall, HostedFunction
 from signpost.mcp.dispatch import LONGEST_ANSWER
+from signpost.mcp.revisions import CLIENT_CAPABILITIES
 from signpost.model import JsonObject, Principal
 from signpost.signing.capability_tokens import TokenMint, grant_of
 from signpost.signing.key_ring import KeyRing
 from signpost.workflow.engine.permissions import CANCEL
 from signpost.workflow.running.serialization import text_of
-from tests.support.exercised_stack import FOREIGN_FUNCTION, FOREIGN_LAMBDA, TENANT, ExercisedStack
+from tests.support.exercised_stack import ASKING_FUNCTION, FOREIGN_FUNCTION, FOREIGN_LAMBDA, TENANT, ExercisedStack
 
 OUTER = "outer"
 """The id of the call that an executor runs."""
@@ -51,6 +52,19 @@ def exercise_gateway(exercised: ExercisedStack) -> None:
     _wait(exercised, token)
     assert exercised.list_open_breakers() == {FOREIGN_FUNCTION}
     _release(exercised)
+    _answer_once(exercised)
+
+
+def _answer_once(exercised: ExercisedStack) -> None:
+    """Answer a question whose answer counts once."""
+    token, path = exercised.make_token("reader"), "/mcp/functions"
+    name, meta = ASKING_FUNCTION.replace("::", "__"), {CLIENT_CAPABILITIES: {"elicitation": {}}}
+    asked: JsonObject = {"name": name, "arguments": {}, "_meta": meta}
+    required = exercised.stack.request(token, "tools/call", asked, path).json["result"]
+    answers: JsonObject = {"who": {"action": "accept", "content": {"name": "Ada"}}}
+    given = {**asked, "inputResponses": answers, "requestState": required["requestState"]}
+    answered = exercised.stack.request(token, "tools/call", given, path)
+    assert answered.json["result"]["content"][0]["text"] == "answered", answered.text
 
 
 def _read_document(exercised: ExercisedStack, token: str) -> None:

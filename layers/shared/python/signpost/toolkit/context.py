@@ -9,7 +9,7 @@ from signpost.calling.failures import failure, reported_failure
 from signpost.contract import CallReply, FunctionCall, KeptResult, Result
 from signpost.model import InputRequired, Json, JsonObject
 from signpost.records import dataclass
-from signpost.toolkit.answers import CallEnded, CallFailed, ToolError
+from signpost.toolkit.answers import CallEnded, CallFailed, QuestionRefused, ToolError
 from signpost.toolkit.call_log import PROGRESS_INTERVAL, CallLog, ProgressReporter
 from signpost.toolkit.client_questions import ClientQuestions, ContextClient
 from signpost.toolkit.notices import NoticeCollector
@@ -139,6 +139,11 @@ class Context:
         next one, with the answers, runs the function from its start. `single_use` answers count for one attempt.
         Raises QuestionRefused, or CallEnded."""
         self._check_not_ended()
+        if self._open_effects:
+            effects = ", ".join(map(repr, sorted(self._open_effects)))
+            raise QuestionRefused(
+                f"it is asked inside of the effect {effects}, which it would end; ask before ctx.once"
+            )
         return self._questions.ask(asks, single_use=single_use)
 
     def elicit(self, key: str, message: str, fields: object, *, single_use: bool = False) -> "ElicitAnswer":

@@ -30,6 +30,7 @@ from signpost.workflow.instance import (
     Job,
     WriteCondition,
 )
+from signpost.workflow.step_questions import StepQuestions
 from signpost.workflow.wakes import Wake
 from tests.contract.conftest import ENGINES, TABLE, build_text_store
 
@@ -291,6 +292,31 @@ def test_rare_fields_of_an_instance_are_kept(store: Store, tenant: str, new: Ins
     odd = replace(odd, releases=2)
     assert store.save(tenant, InstanceWrite(odd), replacing=None)
     assert store.load(tenant, new.id) == odd
+
+
+@pytest.mark.parametrize("size", [10, LONGEST_IN_A_ROW + 100])
+def test_the_questions_of_a_claim_are_kept_with_their_answers(
+    store: Store, tenant: str, new: Instance, size: int
+) -> None:
+    questions = StepQuestions(
+        "q_1", {"size": {"method": "roots/list"}}, {"colour": {"action": "accept"}}, {"deep": ["ä" * size]}, 3
+    )
+    parked = replace(build_claim(), standing="waiting", awaits="answers", questions=questions)
+    assert store.save(tenant, InstanceWrite(replace(new, claim=parked)), replacing=None)
+    assert store.load(tenant, new.id) == replace(new, claim=parked)
+    running = replace(parked, token="token-2", standing="running", awaits="executor")
+    assert store.hold(tenant, new.id, running, replacing=WriteCondition(1, "token-1"), due_at=None) == running
+    assert store.load(tenant, new.id) == replace(new, claim=running)
+
+
+def test_a_claim_without_questions_takes_the_place_of_one_with_questions(
+    store: Store, tenant: str, new: Instance
+) -> None:
+    asking = replace(build_claim(), questions=StepQuestions("q_1", {"size": {"method": "roots/list"}}))
+    assert store.save(tenant, InstanceWrite(replace(new, claim=asking)), replacing=None)
+    fallback = replace(asking, token="token-2", candidate=1, questions=None)
+    assert store.hold(tenant, new.id, fallback, replacing=WriteCondition(1, "token-1"), due_at=TIMES[0]) == fallback
+    assert store.load(tenant, new.id) == replace(new, claim=fallback)
 
 
 def test_the_first_claim_is_stored_and_a_later_claim_returns_it(store: Store, tenant: str, new: Instance) -> None:

@@ -7,9 +7,16 @@ from typing import Any
 
 import pytest
 
+from signpost.workflow.engine.permissions import ANSWER, CANCEL
 from signpost.workflow.instance import Instance, child_id_of
 from tests.support.crash_points import NEVER, CrashPoints, ProcessKilled
-from tests.support.interrupted_workflows import RECOVERY_SECONDS, SCENARIOS, ScenarioRun, submit_step
+from tests.support.interrupted_workflows import (
+    RECOVERY_SECONDS,
+    SCENARIOS,
+    ScenarioRun,
+    answer_question,
+    submit_step,
+)
 from tests.support.listed_runs import check_listed
 from tests.support.memory_workflows import TENANT, check_verified
 from tests.support.step_cases import AGENT
@@ -105,7 +112,7 @@ def check_wake_written(scene: ScenarioRun) -> None:
     """What a worker can go on with is said in the stream as well: in the transaction that made it so."""
     stand = scene.instance
     claim = stand.claim if stand is not None else None
-    if claim is None or claim.standing != "waiting":
+    if claim is None or claim.standing != "waiting" or claim.is_parked:
         return
     child = scene.start_process().load_instance(child_id_of(claim)) if claim.is_waiting_for_child else None
     if child is None or child.state == "done":
@@ -235,6 +242,51 @@ def test_one_of_two_concurrent_processes_executes_the_step(name: str, consents: 
 def play_until_killed(scene: ScenarioRun, at: int) -> None:
     with suppress(ProcessKilled):
         scene.scenario.action(scene, scene.start_process(CrashPoints(at)))
+
+
+@pytest.mark.invariant(150)
+@pytest.mark.parametrize("first", ["answer", "cancel"])
+def test_an_answer_and_a_cancellation_exclude_each_other(first: str) -> None:
+    """The other one comes at any call of the first. One of them is refused, and the effect is that of the other."""
+    acts = {"answer": answer_question, "cancel": cancel_instance}
+    begin, interfere = acts.pop(first), acts.popitem()[1]
+    seen: set[str] = set()
+    for at in range(NEVER):
+        scene = ScenarioRun(SCENARIOS["an answer"], consents=False)
+        points = CrashPoints(at, lambda scene=scene: interfere(scene, scene.start_process()))
+        begin(scene, scene.start_process(points))
+        if not points.was_reached:
+            break
+        scene.recover()
+        stand = scene.instance
+        assert stand is not None
+        assert (stand.cancelled is None, scene.effect_count) in ((True, 1), (False, 0))
+        seen.add("answered" if stand.cancelled is None else "cancelled")
+        check_verified(scene.instances, scene.id)
+    assert seen == {"answered", "cancelled"}
+
+
+def cancel_instance(scene: ScenarioRun, shop: Any) -> Any:
+    return shop.submit(scene.id, CANCEL, AGENT, version=1)
+
+
+@pytest.mark.invariant(150)
+def test_of_two_different_answers_one_reaches_the_function() -> None:
+    for at in range(NEVER):
+        scene = ScenarioRun(SCENARIOS["an answer"], consents=False)
+        points = CrashPoints(at, lambda scene=scene: give_answer(scene, scene.start_process(), "file:///b"))
+        answers = [give_answer(scene, scene.start_process(points), "file:///a")]
+        if not points.was_reached:
+            break
+        scene.recover()
+        assert scene.effect_count == 1
+        assert len(scene.received_answers) == 1
+        refused = "error" in answers[0]
+        assert scene.received_answers[0]["root"]["roots"][0]["uri"] == ("file:///b" if refused else "file:///a")
+
+
+def give_answer(scene: ScenarioRun, shop: Any, uri: str) -> Any:
+    return shop.submit(scene.id, ANSWER, AGENT, {"root": {"roots": [{"uri": uri}]}}, version=1)
 
 
 def crash_points_of(name: str, *, consents: bool) -> Iterator[int]:

@@ -85,7 +85,7 @@ class PaymentWorkflow:
         self.view, self.breakers = view, UnavailableBreakers(table)
         breaker = Breaker(view=view, store=self.breakers, clock=self.shop.clock, notice=ignore_notice)
         self.shop.step_executors[FUNCTION_KIND] = FunctionStepExecutor(
-            functions=view, executors=self.called, breaker=breaker
+            functions=view, executors=self.called, breaker=breaker, validators=self.shop.workflows.validators
         )
         pay = {"kind": FUNCTION_KIND, "function": PAY, "idempotencyKey": True}
         go = {"target": "b", "executor": pay, "output": {"went": "$.output"}, **transition}

@@ -7,17 +7,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from signpost.adapters.memory.instances import MemoryInstanceStore
-from signpost.workflow.engine.permissions import RESOLVE
+from signpost.workflow.engine.permissions import ANSWER, RESOLVE
 from signpost.workflow.engine.steps import ExecutorFailure, ExecutorOutcome
 from signpost.workflow.instance import Instance, child_id_of
-from signpost.workflow.ports import StepAttempt, StepOutcome
+from signpost.workflow.ports import Deferral, StepAttempt, StepOutcome
 from signpost.workflow.running.service import StartRequest
+from signpost.workflow.step_questions import StepQuestions
 from tests.support.crash_points import CrashPoints, ProcessKilled
 from tests.support.memory_gateway import ManualClock
 from tests.support.memory_workflows import TENANT, MemoryWorkflows, run_until_idle
 from tests.support.played_executors import PlayedExecutor
 from tests.support.step_cases import AGENT, RESOLVER
 
+QUESTION: Mapping[str, Any] = {"root": {"method": "roots/list"}}
 SHORT_MS, LONG_MS, PAUSE_MS = 5_000, 60_000, 60_000
 """The timeouts of a step that fits into a gateway's call and of a step that does not, and a pause that is spent in the
 queue."""
@@ -44,6 +46,8 @@ class Scenario:
     is_parent: bool = False
     outcomes: Sequence[str] = ("settled", "in doubt")
     """The outcomes at all crash points together, without the author's consent."""
+    asks: bool = False
+    """Whether the function asks a question, and has its effect once that is answered."""
     fails_when_repeated: bool = False
     """Whether a repeated execution fails: the result of the first one is in doubt then, with consent or without."""
 
@@ -55,6 +59,8 @@ class ScenarioRun:
         self.scenario = scenario
         self.has_consent = consents
         self.effect_count = 0
+        self.received_answers: list[Mapping[str, Any]] = []
+        """The answers with which the function ran again."""
         self.clock = ManualClock()
         self.instances = MemoryInstanceStore()
         self.next_results = list(scenario.first_results)
@@ -76,7 +82,10 @@ class ScenarioRun:
         return workshop
 
     def _execute(self, attempt: StepAttempt) -> StepOutcome:
-        del attempt
+        if self.scenario.asks:
+            if (asked := _ask(attempt)) is not None:
+                return asked
+            self.received_answers.append(attempt.claim.questions.answers if attempt.claim.questions else {})
         fate = self.next_results.pop(0) if self.next_results else "succeeded"
         if fate == "rate_limited":
             return ExecutorFailure("rate_limited", "Not yet.")
@@ -105,12 +114,18 @@ class ScenarioRun:
             self.clock.advance(RECOVERY_SECONDS)
             shop.run_until_idle()
             self._end_child(shop)
+            self._answer_questions(shop)
         assert self.instances.find_due(self.clock.now()) == []
 
     def _end_child(self, shop: MemoryWorkflows) -> None:
         instance = self.instance
         if instance is not None and instance.claim is not None and instance.claim.child is not None:
             end_child(self, shop)
+
+    def _answer_questions(self, shop: MemoryWorkflows) -> None:
+        instance = self.instance
+        if instance is not None and instance.claim is not None and instance.claim.is_parked:
+            answer_question(self, shop)
 
     def resolve(self, *, happened: bool) -> bool:
         """Resolve an in-doubt step as an operator who states whether it happened. False if no step is in doubt."""
@@ -121,6 +136,14 @@ class ScenarioRun:
             assert "error" not in resolved
             return True
         return False
+
+
+def _ask(attempt: StepAttempt) -> StepOutcome | None:
+    """Ask as a function does that runs again with its answers: None once the question is answered."""
+    questions = attempt.claim.questions
+    if questions is not None and questions.is_answered:
+        return None
+    return Deferral(attempt.claim.since, "answers", questions=StepQuestions("q", QUESTION))
 
 
 def define_one_step(transition: Document) -> Document:
@@ -180,6 +203,10 @@ def end_child(scene: ScenarioRun, shop: MemoryWorkflows) -> Any:
     return shop.submit(child_id_of(instance.claim), "go", AGENT, version=1)
 
 
+def answer_question(scene: ScenarioRun, shop: MemoryWorkflows) -> Any:
+    return shop.submit(scene.id, ANSWER, AGENT, {"root": {"roots": []}}, version=1)
+
+
 def process_wakes(scene: ScenarioRun, shop: MemoryWorkflows) -> None:
     """Process all wakes that the stream has shown by now."""
     run_until_idle(shop.waker, scene.instances, scene.clock, is_swept=False)
@@ -213,6 +240,16 @@ SCENARIOS = {
     "a worker": Scenario(_step(LONG_MS, **DETERMINISTIC), [start_instance], wake_instance),
     "a worker after a pause": Scenario(
         _retried(PAUSE_MS, **DETERMINISTIC), [start_instance, spend_pause], wake_instance, ["rate_limited"]
+    ),
+    "a submit whose function asks": Scenario(
+        _step(SHORT_MS), [start_instance], submit_step, outcomes=SUBMIT_OUTCOMES, asks=True
+    ),
+    "a worker whose function asks": Scenario(
+        _step(LONG_MS, **DETERMINISTIC), [start_instance], wake_instance, asks=True
+    ),
+    "an answer": Scenario(_step(SHORT_MS), [start_instance, submit_step], answer_question, asks=True),
+    "an answer that leaves the step to the worker": Scenario(
+        _step(LONG_MS), [start_instance, submit_step, wake_instance], answer_question, asks=True
     ),
     "a start of a parent": Scenario(_step(SHORT_MS), [], start_instance, is_parent=True),
     "a child that ends": Scenario(_step(SHORT_MS), [start_instance, process_wakes], end_child, is_parent=True),

@@ -10,7 +10,8 @@ from signpost.cli import main, stack
 from signpost.cli.failure import NoServerAnswer
 from signpost.model import Principal
 from signpost.workflow.engine.steps import ExecutorFailure, ExecutorOutcome
-from signpost.workflow.ports import StepAttempt, StepOutcome
+from signpost.workflow.ports import Deferral, StepAttempt, StepOutcome
+from signpost.workflow.step_questions import StepQuestions
 from tests.support.gateway_workflows import TENANT
 from tests.support.operator_workflows import URL, OperatorWorkflows, start_workflow, submit_transition
 from tests.support.played_executors import ExecutorCrash, ScriptedExecutor
@@ -130,6 +131,17 @@ def test_an_execution_resolved_as_not_happened_can_be_submitted_again(
     assert (code, printed.splitlines()[-1]) == (0, f"{run} is in state a, version 1.")
     assert len(script.attempts) == 1
     assert submit_transition(operator_workflows, run, "go")["state"] == "b"
+
+
+def test_a_retry_that_asks_says_that_it_waits_for_answers(
+    operator_workflows: OperatorWorkflows, run_command: RunCommand
+) -> None:
+    asking = Deferral(0.0, "answers", questions=StepQuestions("q", {"root": {"method": "roots/list"}}))
+    run, _ = start_in_doubt(operator_workflows, asking)
+    code, printed, _ = run_command("resolve", run, "--retry", "--yes", who="rosa")
+    assert (code, "go waits for answers to its questions." in printed) == (0, True)
+    code, _, said = run_command("resolve", run, "--retry", "--yes", who="rosa")
+    assert (code, said) == (1, "signpost: go waits for answers to its questions.\n")
 
 
 @pytest.mark.parametrize("how", ["--retry", "--happened", "--did-not-happen"])

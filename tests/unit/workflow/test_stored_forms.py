@@ -21,6 +21,7 @@ from signpost.workflow.instance import (
     OpenApproval,
 )
 from signpost.workflow.running import serialization
+from signpost.workflow.step_questions import StepQuestions
 
 REQUEST = {
     "id", "queue", "asked_by", "asked_at", "expires_at", "state", "shown", "digest", "approved_by", "lapsed",
@@ -69,6 +70,23 @@ def test_an_earlier_release_reads_a_claim_of_a_person_or_of_a_key_without_owner(
     check_members(claim, CLAIM)
     check_members(claim["job"], JOB)
     check_members(claim["job"]["principal"], PRINCIPAL)
+
+
+@pytest.mark.invariant(114)
+def test_an_earlier_release_reads_a_claim_whose_function_has_asked() -> None:
+    parked = Claim(
+        "t",
+        "waiting",
+        Job("book", {}, Principal("bob", "acme", "issuer")),
+        1.0,
+        2.0,
+        awaits="answers",
+        questions=StepQuestions("q", {"size": {"method": "roots/list"}}),
+    )
+    text = serialization.claim_text(parked)
+    check_members(json.loads(text), CLAIM)
+    assert serialization.claim_of(text, "{}") == replace(parked, questions=None)
+    assert serialization.claim_of(text, "{}", serialization.questions_text(parked)) == parked
 
 
 @pytest.mark.invariant(114)

@@ -262,9 +262,10 @@ OVERRIDE_PREFIX = "$"
 """The first character of overrides, which are submitted like transitions but are none."""
 RUN_ID_PREFIX, REQUEST_ID_PREFIX = "wf_", "hr_"
 """The prefixes of the ids of runs and of approval requests."""
-WAITING_FOR = ("agent", "human", "executor", "retry", "workflow", "chain", "in_doubt")
+WAITING_FOR = ("agent", "human", "executor", "retry", "workflow", "chain", "answers", "in_doubt")
 """The kinds of work that runs wait for: a caller or a person takes a transition; a step is executed, repeated later,
-waits for another run, or is followed by automatic ones; or a principal with the permission resolves a step in doubt."""
+waits for another run, is followed by automatic ones, or has asked questions; or a principal with the permission
+resolves a step in doubt."""
 
 
 LONGEST_ITEM_TEXT = 10_000

@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 
 from signpost.cli.runs.timeline import SENTENCES, build_timeline
-from signpost.workflow.engine.permissions import CANCEL, RESOLVE, RETRY
+from signpost.workflow.engine.permissions import ANSWER, CANCEL, RESOLVE, RETRY
 from signpost.workflow.engine.steps import ON_ENTER, ExecutorFailure, ExecutorOutcome
 from signpost.workflow.instance import EvidenceItem
 from signpost.workflow.pictures.mermaid import render_mermaid
 from signpost.workflow.pictures.model import build_picture, trail_of
 from signpost.workflow.pictures.svg import render_svg
-from signpost.workflow.ports import StepAttempt
+from signpost.workflow.ports import Deferral, StepAttempt
+from signpost.workflow.step_questions import StepQuestions
 from tests.support.gateway_workflows import TENANT
 from tests.support.played_executors import ExecutorCrash, ScriptedExecutor
 from tests.support.step_cases import AGENT, CONSENT, LEASE_SECONDS, UNKNOWN_OUTCOME, StepCase, define_step
@@ -21,6 +22,7 @@ from tests.support.step_cases import AGENT, CONSENT, LEASE_SECONDS, UNKNOWN_OUTC
 EVENTS = (Path(__file__).resolve().parents[4] / "docs/events.md").read_text()
 BROKEN = ExecutorFailure("permanent_error", "Never.")
 BUSY = ExecutorFailure("transient_error", "Not now.")
+ASKING = Deferral(0.0, "answers", questions=StepQuestions("q", {"root": {"method": "roots/list"}}))
 FIRST_TRY = "attempt 1 by an executor of the kind act"
 
 
@@ -48,6 +50,21 @@ def test_a_deferred_execution_is_shown_as_under_way() -> None:
     assert happened == ["1  started in a", "go: continues in the background"]
     case.workflows.run_until_idle()
     assert timeline(case)[0] == ["ended in b, version 2"]
+
+
+def test_a_step_that_asks_is_shown_with_its_rounds() -> None:
+    case = StepCase(ASKING, ExecutorOutcome("done")).start()
+    case.submit()
+    assert timeline(case)[0][1:] == ["under way: go, since 2027-01-15 08:00:00Z: waits for answers to its questions"]
+    case.submit(ANSWER, arguments={"root": {"roots": []}})
+    assert timeline(case)[1] == [
+        "1  started in a",
+        "go: asked a question",
+        "agent answered a question of go",
+        "go: an executor of the kind act succeeded",
+        "2  go: a → b",
+        "ended in b",
+    ]
 
 
 def test_a_running_execution_is_shown_with_the_end_of_its_lease() -> None:
@@ -229,6 +246,11 @@ def leave_in_doubt(case: StepCase) -> None:
     case.submit()
 
 
+def ask(case: StepCase) -> None:
+    case.script.entries[:] = [ASKING]
+    case.submit()
+
+
 def cancel(case: StepCase) -> None:
     case.submit(CANCEL)
 
@@ -243,6 +265,7 @@ STATUS_WORDS: Mapping[Callable[[StepCase], None], str] = {
     do_nothing: "now",
     defer: "now, under way",
     leave_in_doubt: "now, in doubt",
+    ask: "now, waiting for answers",
     owe_entry: "now, not entered yet",
     cancel: "cancelled",
 }

@@ -110,9 +110,13 @@ def _submit_order(
         raise CommandFailed(_failure_message(status, answer, error))
     print(_state_sentence(answer))
     if pending := as_object(answer.get("pending")):
-        print(
-            terminal.make_printable(f"{pending['transition']} is under way. {_timeline_hint(answer)} for its result.")
-        )
+        print(terminal.make_printable(f"{_describe_pending(pending)} {_timeline_hint(answer)} for its result."))
+
+
+def _describe_pending(pending: JsonObject) -> str:
+    if pending["on"] == "answers":
+        return f"{pending['transition']} waits for answers to its questions."
+    return f"{pending['transition']} is under way."
 
 
 def _failure_message(status: JsonObject, answer: JsonObject, error: JsonObject) -> str:
@@ -165,6 +169,8 @@ def _not_in_doubt_message(status: JsonObject) -> str:
     if error := as_object(status.get("error")):
         return terminal.make_printable(str(error.get("message")))
     pending = as_object(status.get("pending"))
+    if pending and pending["on"] == "answers":
+        return terminal.make_printable(_describe_pending(pending))
     if pending:
         return terminal.make_printable(f"{pending['transition']} is still under way. Try again in a moment.")
     return terminal.make_printable(f"No step of this run is in doubt; it is in state {status.get('state')}.")

@@ -97,7 +97,10 @@ class StepExecutorParts:
 STEP_EXECUTORS: Mapping[str, Callable[[StepExecutorParts], "StepExecutor"]] = {
     HUMAN_KIND: lambda parts: HumanExecutor(clock=parts.clock, ids=parts.ids),
     FUNCTION_KIND: lambda parts: FunctionStepExecutor(
-        functions=parts.calling.functions, executors=parts.calling.unguarded, breaker=parts.calling.breaker
+        functions=parts.calling.functions,
+        executors=parts.calling.unguarded,
+        breaker=parts.calling.breaker,
+        validators=parts.workflows.validators,
     ),
     CHILD_WORKFLOW_KIND: lambda parts: ChildWorkflowExecutor(parts.workflows, parts.clock),
 }

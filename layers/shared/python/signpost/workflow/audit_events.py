@@ -35,8 +35,10 @@ PUBLISHED_FIELDS = frozenset({
     "occasion",
     "outcome",
     "passed",
+    "questions",
     "queue",
     "requestId",
+    "round",
     "scheduleId",
     "state",
     "steps",
@@ -67,6 +69,8 @@ EXECUTOR_STARTED = "executor.started"
 EXECUTOR_SUCCEEDED = "executor.succeeded"
 EXECUTOR_RETRYING = "executor.retrying"
 EXECUTOR_FAILED = "executor.failed"
+EXECUTOR_ASKED = "executor.asked"
+EXECUTOR_ANSWERED = "executor.answered"
 EXECUTOR_TAKEN_OVER = "executor.taken_over"
 EXECUTOR_IN_DOUBT = "executor.in_doubt"
 EXECUTOR_RETRIED = "executor.retried"
@@ -186,6 +190,18 @@ def executor_failed(
 ) -> AuditRecord:
     failure: JsonObject = {"elapsedMs": elapsed_ms, "errorClass": error_class, "outcome": outcome, "error": error}
     return AuditRecord(EXECUTOR_RETRYING if is_retried else EXECUTOR_FAILED, {**execution.payload, **failure})
+
+
+def executor_asked(execution: ExecutionFields, round_number: int, questions: int) -> AuditRecord:
+    """With the number of questions. The audit has neither the questions nor the answers."""
+    return AuditRecord(EXECUTOR_ASKED, {**execution.payload, "round": round_number, "questions": questions})
+
+
+def executor_answered(transition: str, by: str, round_number: int, questions: int) -> AuditRecord:
+    """With the number of questions that were answered."""
+    return AuditRecord(
+        EXECUTOR_ANSWERED, {"transition": transition, "by": by, "round": round_number, "questions": questions}
+    )
 
 
 def executor_taken_over(transition: str) -> AuditRecord:

@@ -48,7 +48,8 @@ def start_state_timeout(definition: Definition, state: str, now: float) -> float
 
 def due_at(definition: Definition, instance: Instance) -> float | None:
     """Return the earliest time at which a worker has to look at the instance, since no caller may be doing so: at the
-    end of a lease, a pause, the deadline or an approval request, or when it has ended and its parent waits for that."""
+    end of a lease, a pause, the deadline or an approval request, or when it has ended and its parent waits for that.
+    The answers to questions come by a request."""
     if is_over(definition, instance):
         return instance.end_unreported_since
     request, claim = instance.open_request, instance.claim
@@ -58,7 +59,7 @@ def due_at(definition: Definition, instance: Instance) -> float | None:
     ]
     if request is not None and not request.lapsed:
         times.append(request.expires_at)
-    if claim is not None and claim.standing != "in_doubt":
+    if claim is not None and claim.standing != "in_doubt" and not claim.is_parked:
         times += (
             (claim.gives_up_at, claim.until + CHILD_CHECK_INTERVAL) if claim.is_waiting_for_child else (claim.until,)
         )

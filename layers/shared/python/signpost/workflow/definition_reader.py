@@ -93,7 +93,7 @@ class _DefinitionReader:
             if transition_name.startswith(OVERRIDE_PREFIX):
                 self._add_fault(
                     (*at, "transitions", transition_name),
-                    f"begins with {OVERRIDE_PREFIX}, which is reserved for overrides ($retry, $resolve, $cancel)",
+                    f"begins with {OVERRIDE_PREFIX}, which is reserved for overrides such as $retry or $cancel",
                 )
         return State(
             name=name,

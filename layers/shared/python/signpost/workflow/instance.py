@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from hashlib import sha256
-from typing import Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from signpost.model import Json, JsonObject, Principal
 from signpost.records import dataclass
@@ -14,6 +14,9 @@ from signpost.workflow.hash_links import HashLink
 from signpost.workflow.paths import ValueSources
 from signpost.workflow.run_summary import RunSummary
 from signpost.workflow.wakes import Wake
+
+if TYPE_CHECKING:
+    from signpost.workflow.step_questions import StepQuestions
 
 FIRST_VERSION = 1
 HUMAN_REQUEST, HUMAN_APPROVAL = "human_request", "human_approval"
@@ -84,7 +87,7 @@ SHORTEST_RETRY_AFTER, LONGEST_RETRY_AFTER = 0.2, 60.0
 """Bounds, in seconds, of the time after which a waiting client is told to ask again."""
 
 type ClaimStatus = Literal["running", "waiting", "in_doubt"]
-type WaitReason = Literal["executor", "retry", "workflow", "chain"]
+type WaitReason = Literal["executor", "retry", "workflow", "chain", "answers"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +139,8 @@ class Claim:
     """How often it was handed over to the work queue."""
     message: str = ""
     """A sentence about an outcome that is in doubt."""
+    questions: "StepQuestions | None" = None
+    """The questions of the function that is executed, and their answers; None if it has asked nothing."""
 
     def is_held(self, now: float) -> bool:
         """Return whether a worker or request may be executing it right now."""
@@ -159,18 +164,25 @@ class Claim:
         return self.standing == "waiting" and not self.tainted
 
     @property
+    def is_parked(self) -> bool:
+        """Whether the function has asked questions and only their answers continue it: no time does."""
+        return self.standing == "waiting" and self.awaits == "answers"
+
+    @property
     def is_waiting_for_child(self) -> bool:
         return self.standing == "waiting" and self.awaits == "workflow"
 
     def retry_after_ms(self, now: float) -> int:
         """Return after how long it makes sense to ask again: an execution mostly ends long before its lease."""
+        if self.is_parked:
+            return round(LONGEST_RETRY_AFTER * 1000)
         is_soon = self.standing == "running" or self.is_waiting_for_child
         left = 1.0 if is_soon else (self.latest_end_at if self.standing == "in_doubt" else self.until) - now
         return round(min(max(left, SHORTEST_RETRY_AFTER), LONGEST_RETRY_AFTER) * 1000)
 
     def is_free(self, now: float) -> bool:
         """Return whether any worker may continue it."""
-        return now >= self.until and not self.is_in_doubt(now)
+        return now >= self.until and not self.is_in_doubt(now) and not self.is_parked
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from signpost.content.deliveries import Delivery
     from signpost.workflow.schedules import Schedule
+    from signpost.workflow.step_questions import StepQuestions
     from signpost.workflow.timetable import Timetable
     from signpost.workflow.wakes import QueuedWake, WakeMessage
 
@@ -173,6 +174,8 @@ class Deferral:
     awaits: WaitReason
     child: str | None = None
     gives_up_at: float | None = None
+    questions: StepQuestions | None = None
+    """The questions of the function; only for `answers`."""
 
 
 type Pause = Callable[[float], None]

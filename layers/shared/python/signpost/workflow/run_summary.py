@@ -8,7 +8,7 @@ from typing import Literal
 from signpost.model import Json
 from signpost.records import dataclass
 
-type WaitingFor = Literal["agent", "human", "executor", "retry", "workflow", "chain", "in_doubt"]
+type WaitingFor = Literal["agent", "human", "executor", "retry", "workflow", "chain", "answers", "in_doubt"]
 """One of `model.WAITING_FOR`."""
 
 

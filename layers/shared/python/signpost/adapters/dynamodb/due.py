@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 DUE_INDEX = "due"
 """The index of the rows that have both `due_shard` and `due_at`."""
+DUE_ATTRIBUTES = ("due_shard", "due_at")
 
 
 def due_attributes(workflow_id: str, due_at: float | None) -> Attributes:

@@ -13,7 +13,7 @@ from botocore.exceptions import ClientError
 from signpost.adapters import keys
 from signpost.adapters.aws import code_of
 from signpost.adapters.dynamodb import rows
-from signpost.adapters.dynamodb.due import due_attributes, wake_attributes
+from signpost.adapters.dynamodb.due import DUE_ATTRIBUTES, due_attributes, wake_attributes
 from signpost.adapters.dynamodb.rows import Attributes, Row
 from signpost.adapters.dynamodb.run_lists import build_request_row, build_run_rows
 from signpost.errors import Unavailable
@@ -38,8 +38,10 @@ if TYPE_CHECKING:
 
 READ_ATTEMPTS = 5
 """Attempts to read an instance that is being written at the same time."""
+QUESTIONS = "questions"
+QUESTIONS_ATTRIBUTES = (QUESTIONS, f"kept_{QUESTIONS}")
 LONGEST_IN_A_ROW = 32_000
-"""Characters of context, input or arguments in a row; a longer text is an object of the content bucket.
+"""Characters of context, input, arguments or questions in a row; a longer text is an object of the content bucket.
 
 So a row stays cheap to read.
 """
@@ -83,7 +85,8 @@ class DynamoInstanceStore:
         """Claim a step by one conditional write. The refusal of the write returns the row with the claim in the way."""
         due = due_attributes(workflow_id, due_at)
         values = {**self._claim_attributes(tenant, claim), **due}
-        removed = "wake" if due else "wake, due_shard, due_at"
+        stale = (*(() if due else DUE_ATTRIBUTES), *QUESTIONS_ATTRIBUTES)
+        removed = ", ".join(["wake", *(name for name in stale if name not in values)])
         condition = _condition_attributes(replacing)
         try:
             rows.repeat_write(
@@ -153,17 +156,29 @@ class DynamoInstanceStore:
         }
 
     def _claim_attributes(self, tenant: str, claim: Claim) -> Attributes:
-        arguments = serialization.text_of(claim.job.arguments)
-        place: Attributes = {"arguments": {"S": arguments}}
-        if len(arguments) > LONGEST_IN_A_ROW:
-            place = {"arguments": {"S": ""}, "kept_arguments": {"S": self._values.keep(tenant, arguments)}}
-        return {"claimed_by": {"S": claim.token}, "claim": {"S": serialization.claim_text(claim)}, **place}
+        questions = serialization.questions_text(claim)
+        return {
+            "claimed_by": {"S": claim.token},
+            "claim": {"S": serialization.claim_text(claim)},
+            **self._long_attributes(tenant, "arguments", serialization.text_of(claim.job.arguments)),
+            **(self._long_attributes(tenant, QUESTIONS, questions) if questions else {}),
+        }
+
+    def _long_attributes(self, tenant: str, name: str, text: str) -> Attributes:
+        """Return the attribute of a text. Of a long one it is empty, and another one names the object with the text."""
+        if len(text) <= LONGEST_IN_A_ROW:
+            return {name: {"S": text}}
+        return {name: {"S": ""}, f"kept_{name}": {"S": self._values.keep(tenant, text)}}
 
     def _claim_in(self, tenant: str, head: Row) -> Claim | None:
         if "claim" not in head:
             return None
-        arguments = head["arguments"]["S"] or self._values.read(tenant, head["kept_arguments"]["S"])
-        return serialization.claim_of(head["claim"]["S"], arguments)
+        arguments = self._read_long_attribute(tenant, head, "arguments")
+        questions = self._read_long_attribute(tenant, head, QUESTIONS) if QUESTIONS in head else ""
+        return serialization.claim_of(head["claim"]["S"], arguments, questions)
+
+    def _read_long_attribute(self, tenant: str, head: Row, name: str) -> str:
+        return head[name]["S"] or self._values.read(tenant, head[f"kept_{name}"]["S"])
 
     def note(self, tenant: str, workflow_id: str, events: Sequence[AuditEvent]) -> None:
         for row in _build_audit_rows(tenant, workflow_id, events, None):

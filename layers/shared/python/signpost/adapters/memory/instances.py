@@ -37,7 +37,7 @@ class _InstanceRow:
     head: str
     context: str
     input_text: str
-    claim: tuple[str, str] | None
+    claim: tuple[str, str, str] | None
 
     @property
     def write_condition(self) -> WriteCondition:
@@ -89,8 +89,12 @@ def _row_of(entry: InstanceWrite) -> _InstanceRow:
     )
 
 
-def _claim_texts(claim: Claim) -> tuple[str, str]:
-    return serialization.claim_text(claim), serialization.text_of(claim.job.arguments)
+def _claim_texts(claim: Claim) -> tuple[str, str, str]:
+    return (
+        serialization.claim_text(claim),
+        serialization.text_of(claim.job.arguments),
+        serialization.questions_text(claim),
+    )
 
 
 class MemoryInstanceStore:

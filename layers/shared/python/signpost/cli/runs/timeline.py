@@ -104,8 +104,14 @@ def _describe_claim(instance: Instance, claim: Claim, now: float) -> str:
         return f"under way: {transition}, attempt {claim.attempt}, since {since}, until {until} at the latest"
     if claim.standing == "running":
         return f"under way: {transition}: its worker stopped responding, and another worker takes it over"
+    return _describe_wait(claim, transition, since)
+
+
+def _describe_wait(claim: Claim, transition: str, since: str) -> str:
     if claim.awaits == "workflow":
         return f"under way: {transition}, since {since}: waits for the workflow {child_id_of(claim)}"
+    if claim.awaits == "answers":
+        return f"under way: {transition}, since {since}: waits for answers to its questions"
     if claim.awaits == "retry":
         return f"under way: {transition}: attempt {claim.attempt} is made at {format_time(claim.until)}"
     return f"under way: {transition}: waits for a free worker"
@@ -212,6 +218,10 @@ def _describe_timeout(payload: JsonObject) -> str:
     return f"timed out in {payload['fromState']}{seconds}"
 
 
+def _count_questions(payload: JsonObject) -> str:
+    return "a question" if payload["questions"] == 1 else f"{payload['questions']} questions"
+
+
 def _join_names(names: Json) -> str:
     return ", ".join(map(str, names)) if isinstance(names, list) else str(names)
 
@@ -230,6 +240,10 @@ SENTENCES: Mapping[str, EventSentence] = {
     audit_events.EXECUTOR_SUCCEEDED: _describe_success,
     audit_events.EXECUTOR_RETRYING: _describe_retry,
     audit_events.EXECUTOR_FAILED: _describe_failure,
+    audit_events.EXECUTOR_ASKED: lambda payload: f"{payload['transition']}: asked {_count_questions(payload)}",
+    audit_events.EXECUTOR_ANSWERED: lambda payload: (
+        f"{payload['by']} answered {_count_questions(payload)} of {payload['transition']}"
+    ),
     audit_events.EXECUTOR_TAKEN_OVER: lambda payload: (
         f"{payload['transition']}: taken over, because its worker stopped responding"
     ),

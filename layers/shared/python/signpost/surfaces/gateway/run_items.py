@@ -18,6 +18,7 @@ _WAITING_SENTENCES: Mapping[WaitingFor, str] = {
     "retry": "Waits until a step is repeated.",
     "workflow": "Waits for another run.",
     "chain": "Automatic steps are under way.",
+    "answers": "Waits for answers to the questions of a step.",
     "in_doubt": "Waits until a step with an unknown result is resolved.",
 }
 

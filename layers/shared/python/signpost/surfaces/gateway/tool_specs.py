@@ -83,10 +83,16 @@ _INSTANCE_ANSWER = _open_object(
     version={"type": "integer", "description": "Send it back as expectedVersion."},
     context=_OBJECT,
     terminal={"type": "boolean", "description": "True when the workflow has ended."},
-    waitingFor={"type": "string", "description": "`human`: a person has to act. Read the workflow again later."},
+    waitingFor={
+        "type": "string",
+        "description": "`human`: a person has to act. Read the workflow again later. `answers`: a step has asked "
+        "`questions`. Answer them by the `$answer` link.",
+    },
+    questions={"type": "object", "description": "The open questions that you may answer, by their keys."},
     pending={
         "type": "object",
-        "description": "The running step. Follow the `self` link after retryAfterMs; no transition is open until then.",
+        "description": "The running step. Follow the `self` link after retryAfterMs; until then only the moves of the "
+        "other links are open.",
     },
     inDoubt={"type": "object", "description": "The step that was executed with an unknown result."},
     entering={"type": "string", "description": "The state whose onEnter is not done. A link runs it again."},

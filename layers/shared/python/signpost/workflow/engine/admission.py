@@ -133,6 +133,9 @@ def build_stale_refusal(instance: Instance, submission: Submission) -> Refusal:
 def build_busy_refusal(claim: Claim, version: int, transition: str, now: float) -> Refusal:
     """Refuse a move because another one is under way: an instance makes one move at a time."""
     under_way = claim.job.transition
+    if claim.is_parked:
+        message = f"{under_way} has asked questions and waits for their answers. The links name the possible moves."
+        return Refusal("INVALID_TRANSITION", message, transition)
     if claim.is_in_doubt(now):
         advice = f"Follow a link to {RETRY} or {RESOLVE}; without one, ask a principal with {MAY_RESOLVE}."
         message = f"{under_way} was executed and its result is unknown. {advice}"

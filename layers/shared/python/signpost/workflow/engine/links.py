@@ -1,6 +1,7 @@
 """Builds the links to the next legal moves of an instance, from the definition that the engine follows."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from signpost.model import Json, JsonObject, Principal
 from signpost.workflow.definition import Definition, Transition
@@ -9,11 +10,13 @@ from signpost.workflow.engine.approvals import find_answer_refusal
 from signpost.workflow.engine.argument_schemas import NO_ARGUMENTS, arguments_schema_of
 from signpost.workflow.engine.endings import can_be_cancelled
 from signpost.workflow.engine.permissions import (
+    ANSWER,
     CANCEL,
     OVERRIDE_SCHEMAS,
     RESOLVE,
     RETRY,
     is_denied,
+    may_answer,
     may_cancel,
     may_resolve,
     may_retry,
@@ -23,6 +26,9 @@ from signpost.workflow.guards import passes
 from signpost.workflow.instance import Claim, Instance, is_over
 from signpost.workflow.values import apply_mapping
 
+if TYPE_CHECKING:
+    from signpost.workflow.step_questions import StepQuestions
+
 
 def self_link(workflow_id: str) -> JsonObject:
     return {"rel": "self", "method": "workflow.get", "args": {"workflowId": workflow_id}}
@@ -31,6 +37,8 @@ def self_link(workflow_id: str) -> JsonObject:
 def build_links(definition: Definition, instance: Instance, principal: Principal, now: float) -> Sequence[JsonObject]:
     """Build the links of the moves, in the order in which the author declared the transitions."""
     claim = instance.claim
+    if claim is not None and claim.is_parked:
+        return _build_answer_links(definition, instance, claim, principal)
     if claim is not None:
         return (
             _build_in_doubt_links(definition, instance, claim, principal)
@@ -64,6 +72,30 @@ def _build_in_doubt_links(
     )
     is_repeated = may_retry(definition, instance, claim, principal) and not is_denied(definition, instance, claim)
     return [*([retry_link] if is_repeated else ()), *([resolve_link] if may_resolve(principal) else ())]
+
+
+def _build_answer_links(
+    definition: Definition, instance: Instance, claim: Claim, principal: Principal
+) -> Sequence[JsonObject]:
+    """Build the link that answers the questions of a parked step, for a principal that may do so."""
+    questions = find_questions_for(definition, instance, principal)
+    if questions is None:
+        return ()
+    # Imported on first use: few functions ask.
+    from signpost.workflow.engine.questions import build_answer_schema, name_of_answers  # noqa: PLC0415
+
+    link = _build_submit_link(
+        instance, ANSWER, f"Answer the questions of {claim.job.transition}", **name_of_answers(questions)
+    )
+    return [{**link, "inputSchema": build_answer_schema(questions)}]
+
+
+def find_questions_for(definition: Definition, instance: Instance, principal: Principal) -> "StepQuestions | None":
+    """Return the open questions of the parked step that the principal may answer; None if there are none."""
+    claim = instance.claim
+    if claim is None or not claim.is_parked or is_denied(definition, instance, claim):
+        return None
+    return claim.questions if may_answer(instance, claim, principal) else None
 
 
 def _build_submit_link(instance: Instance, transition: str, title: str, **arguments: Json) -> JsonObject:

@@ -1,16 +1,17 @@
-"""The overrides of a stopped step (`$retry`, `$resolve`, `$cancel`), and the principals that may submit them."""
+"""The overrides of a stopped step (`$retry`, `$resolve`, `$answer`, `$cancel`), and the principals that may submit
+them."""
 
 from collections.abc import Mapping
 
 from signpost.model import JsonObject, Principal
 from signpost.workflow.definition import Definition, Transition
-from signpost.workflow.engine.actors import may_take
+from signpost.workflow.engine.actors import is_engine, may_take
 from signpost.workflow.engine.argument_schemas import NO_ARGUMENTS
 from signpost.workflow.guards import passes
 from signpost.workflow.instance import Claim, Instance, Job
 from signpost.workflow.run_summary import RunSummary
 
-RETRY, RESOLVE, CANCEL = "$retry", "$resolve", "$cancel"
+RETRY, RESOLVE, CANCEL, ANSWER = "$retry", "$resolve", "$cancel", "$answer"
 """Names that are submitted like transitions; no transition has such a name."""
 MAY_RESOLVE, MAY_CANCEL = "workflow.resolve", "workflow.cancel"
 """The permissions that overrides need."""
@@ -37,7 +38,7 @@ OVERRIDE_SCHEMAS: Mapping[str, JsonObject] = {
     RESOLVE: _RESOLUTION_SCHEMA,
     CANCEL: NO_ARGUMENTS,
 }
-"""The schemas of the arguments of overrides, as their links show them."""
+"""The schemas of the arguments of overrides, as their links show them. That of `$answer` depends on the questions."""
 
 
 def may_retry(definition: Definition, instance: Instance, claim: Claim, principal: Principal) -> bool:
@@ -71,6 +72,17 @@ def _transition_of(definition: Definition, instance: Instance, job: Job) -> Tran
 
 def may_resolve(principal: Principal) -> bool:
     return MAY_RESOLVE in principal.permissions
+
+
+def may_answer(instance: Instance, claim: Claim, principal: Principal) -> bool:
+    """Return whether the principal may answer the questions of the step: it has taken the step, or started the instance
+    if the engine takes the step by itself, or may resolve."""
+    taker = claim.job.principal
+    if is_engine(taker):
+        is_asked = is_starter(instance, principal)
+    else:
+        is_asked = (principal.subject, principal.issuer) == (taker.subject, taker.issuer)
+    return is_asked or may_resolve(principal)
 
 
 def may_cancel(instance: Instance, principal: Principal) -> bool:

@@ -1,6 +1,6 @@
 """The values of the engine: the events of an instance, and the steps that follow from them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -44,6 +44,14 @@ class Submission:
     expected_version: int
     transition: str
     arguments: JsonObject
+    principal: Principal
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionAnswers:
+    """The answers of a client to questions of a parked step. Those that were not asked or do not fit are left out."""
+
+    responses: Mapping[str, Json]
     principal: Principal
 
 

@@ -23,7 +23,7 @@ from signpost.workflow.guards import (
     Permission,
     Role,
 )
-from signpost.workflow.instance import Hop, Instance
+from signpost.workflow.instance import Claim, Hop, Instance
 
 type NodeKind = Literal["agent", "person", "automatic", "terminal", "deadline"]
 
@@ -126,8 +126,14 @@ def trail_of(instance: Instance, hops: Sequence[Hop], now: float) -> Trail:
     if instance.cancelled is not None:
         return Trail(instance.state, hops, "cancelled")
     if claim is not None:
-        return Trail(instance.state, hops, "now, in doubt" if claim.is_in_doubt(now) else "now, under way")
+        return Trail(instance.state, hops, f"now, {_describe_claim(claim, now)}")
     return Trail(instance.state, hops, "now, not entered yet" if instance.entering else "now")
+
+
+def _describe_claim(claim: Claim, now: float) -> str:
+    if claim.is_parked:
+        return "waiting for answers"
+    return "in doubt" if claim.is_in_doubt(now) else "under way"
 
 
 def make_legible(text: str) -> str:

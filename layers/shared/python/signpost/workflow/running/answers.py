@@ -8,7 +8,13 @@ from signpost.spelling import suggest_name
 from signpost.workflow.definition import Definition, ExecutorSpec, State
 from signpost.workflow.engine.argument_schemas import arguments_schema_of, is_open
 from signpost.workflow.engine.capability_focus import narrow_links
-from signpost.workflow.engine.links import build_cancel_links, build_links, is_waiting_for_person, self_link
+from signpost.workflow.engine.links import (
+    build_cancel_links,
+    build_links,
+    find_questions_for,
+    is_waiting_for_person,
+    self_link,
+)
 from signpost.workflow.engine.steps import Refusal, Step
 from signpost.workflow.guards import Guard, guards_of, passes, reads_principal_only
 from signpost.workflow.instance import (
@@ -38,9 +44,13 @@ def build_answer(definition: Definition, step: Step, *, is_start: bool = False) 
     request = step.instance.open_request
     if request is not None:
         answer["approval"] = _build_approval(request, step.instance.context, step.at)
-    is_waiting = _is_waiting_for_people(definition, step.instance, request, step.at)
-    if is_waiting:
-        answer["waitingFor"] = "human"
+    is_parked = step.instance.claim is not None and step.instance.claim.is_parked
+    is_waiting = not is_parked and _is_waiting_for_people(definition, step.instance, request, step.at)
+    if is_parked or is_waiting:
+        answer["waitingFor"] = "answers" if is_parked else "human"
+    questions = find_questions_for(definition, step.instance, step.principal)
+    if questions is not None:
+        answer["questions"] = questions.requests
     moves = narrow_links(step.instance, build_links(definition, step.instance, step.principal, step.at))
     needs_self_link = step.refusal is not None or step.instance.claim is not None or (is_waiting and not moves)
     self_links = [self_link(step.instance.id)] if needs_self_link else []
@@ -53,7 +63,8 @@ def build_answer(definition: Definition, step: Step, *, is_start: bool = False) 
 
 def _build_cancel_links(definition: Definition, step: Step) -> Sequence[JsonObject]:
     """Build the link that cancels the instance. A refusal while a step is under way has only the `self` link."""
-    if step.refusal is not None and step.instance.claim is not None:
+    claim = step.instance.claim
+    if step.refusal is not None and claim is not None and not claim.is_parked:
         return ()
     return build_cancel_links(definition, step.instance, step.principal)
 

@@ -212,6 +212,8 @@ class Execution:
                 self.claim = self._taint(outcome)
         elif not isinstance(outcome, Deferral):
             self._record(audit_events.executor_succeeded(self._execution_fields, elapsed))
+        elif (asked := outcome.questions) is not None:
+            self._record(audit_events.executor_asked(self._execution_fields, asked.round, len(asked.requests)))
         return outcome
 
     def _taint(self, failure: ExecutorFailure) -> Claim:
@@ -229,11 +231,13 @@ class Execution:
         return self._policy.find_next_attempt(AttemptPosition(self.claim.candidate, self.claim.attempt), outcome)
 
     def _claim_for_next(self, next_attempt: NextAttempt, begins_at: float) -> Claim:
+        candidate = next_attempt.position.candidate
         return replace(
             self.claim,
-            candidate=next_attempt.position.candidate,
+            candidate=candidate,
             attempt=next_attempt.position.attempt,
             since=begins_at,
+            questions=self.claim.questions if candidate == self.claim.candidate else None,
         )
 
     def _pause_before_next(self, next_attempt: NextAttempt, renew: Renew) -> Deferral | None:

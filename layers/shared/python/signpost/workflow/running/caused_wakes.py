@@ -21,14 +21,15 @@ def build_wakes(definition: Definition, before: Instance | None, after: Instance
     for."""
     wakes = [*_build_timeout_wakes(definition, before, after, now)]
     claim = after.claim
-    if claim is not None and claim.standing == "waiting":
+    if claim is not None and claim.standing == "waiting" and not claim.is_parked:
         wakes.append(Wake(after.id, claim.until))
         if claim.gives_up_at is not None:
             wakes.append(Wake(after.id, claim.gives_up_at))
     if after.parent is not None and has_end_to_report(definition, before, after):
         wakes.append(Wake(after.parent))
     earlier_claim = before.claim if before is not None else None
-    if after.parent is not None and earlier_claim is not None and claim is None and not is_over(definition, after):
+    is_released = claim is None or claim.is_parked
+    if after.parent is not None and earlier_claim is not None and is_released and not is_over(definition, after):
         wakes.append(Wake(after.id))  # while it was held, a parent that stopped waiting could not cancel it
     earlier_child = None if earlier_claim is None or earlier_claim.child is None else child_id_of(earlier_claim)
     if earlier_child is not None and (claim is None or child_id_of(claim) != earlier_child):

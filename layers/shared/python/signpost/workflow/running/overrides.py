@@ -1,5 +1,5 @@
 """Applies overrides of a stopped step: execute it again (`$retry`), state its result (`$resolve`), or cancel the
-instance (`$cancel`)."""
+instance (`$cancel`). `question_answers.py` applies `$answer`."""
 
 from dataclasses import replace
 
@@ -65,7 +65,7 @@ def apply_override(
         validators, OVERRIDE_SCHEMAS[submission.transition], submission.transition, submission.arguments
     )
     if refusal is not None:
-        return OverrideResult(_build_refused_step(instance, submission, refusal, now))
+        return OverrideResult(build_refused_step(instance, submission.principal, refusal, now))
     if submission.transition == CANCEL:
         return OverrideResult(resumer.engine.advance(definition, instance, CancelRequest(submission.principal), now))
     claim = instance.claim
@@ -163,6 +163,6 @@ def _find_in_doubt_refusal(claim: Claim, submission: Submission, now: float) -> 
     return None
 
 
-def _build_refused_step(instance: Instance, submission: Submission, refusal: Refusal, now: float) -> Step:
+def build_refused_step(instance: Instance, principal: Principal, refusal: Refusal, now: float) -> Step:
     records = (build_rejection_record(refusal, instance),)
-    return Step(instance, submission.principal, now, records=records, refusal=refusal, since=instance.version)
+    return Step(instance, principal, now, records=records, refusal=refusal, since=instance.version)

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from signpost.model import JsonObject, Principal
 from signpost.workflow.guards import Tally
@@ -22,6 +22,9 @@ from signpost.workflow.instance import (
     Job,
     OpenApproval,
 )
+
+if TYPE_CHECKING:
+    from signpost.workflow.step_questions import StepQuestions
 
 _REQUEST_SETS = ("approved_by", "asked_before_by")
 _ANSWERS = "answers"
@@ -109,13 +112,19 @@ def head_of(workflow_id: str, head: str) -> Instance:
 
 
 def claim_text(claim: Claim) -> str:
-    """Write all fields of a claim except its arguments, which may be long."""
+    """Write all fields of a claim except its arguments and questions, which may be long."""
     fields = {**asdict(claim), "job": {**asdict(claim.job), "principal": _principal_fields(claim.job.principal)}}
-    del fields["job"]["arguments"]
+    del fields["job"]["arguments"], fields["questions"]
     return text_of(fields)
 
 
-def claim_of(text: str, arguments: str) -> Claim:
+def questions_text(claim: Claim) -> str:
+    """Write the questions of a claim; empty if it has none. They stand beside the claim: an earlier release cannot read
+    a claim with them."""
+    return "" if claim.questions is None else text_of(asdict(claim.questions))
+
+
+def claim_of(text: str, arguments: str, questions: str = "") -> Claim:
     fields: dict[str, Any] = json.loads(text)
     job: dict[str, Any] = fields["job"]
     principal: dict[str, Any] = job["principal"]
@@ -123,7 +132,14 @@ def claim_of(text: str, arguments: str) -> Claim:
         principal[name] = frozenset(principal[name])
     job |= {"principal": Principal(**principal), "arguments": json.loads(arguments)}
     fields["job"] = Job(**job)
-    return Claim(**fields)
+    return Claim(**fields, questions=_questions_of(questions) if questions else None)
+
+
+def _questions_of(text: str) -> "StepQuestions":
+    # Imported on first use: few functions ask.
+    from signpost.workflow.step_questions import StepQuestions  # noqa: PLC0415
+
+    return StepQuestions(**json.loads(text))
 
 
 def _principal_fields(principal: Principal) -> dict[str, Any]:

@@ -3,7 +3,7 @@ first, this starts over or refuses."""
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import field, replace
 from hashlib import sha256
@@ -33,7 +33,8 @@ from signpost.workflow.engine.capability_focus import (
     start_target_of,
 )
 from signpost.workflow.engine.engine import Engine, NewInstance
-from signpost.workflow.engine.steps import CancelRequest, Refusal, StatusCheck, Step, Submission
+from signpost.workflow.engine.permissions import ANSWER
+from signpost.workflow.engine.steps import CancelRequest, QuestionAnswers, Refusal, StatusCheck, Step, Submission
 from signpost.workflow.expressions import is_same
 from signpost.workflow.instance import AuditEvent, Instance, is_over
 from signpost.workflow.ports import PublishedDefinition
@@ -308,8 +309,27 @@ class Workflows:
         message = f"{definition_id} is a capability: start {PROXY_WORKFLOW} with it as `capability` of the input."
         return WorkflowRefusal("NOT_FOUND", message, definition_id, "capability")
 
+    @property
+    def validators(self) -> "Validators":
+        return self._engine.validators
+
+    def answer_questions(
+        self, run_id: str, responses: Mapping[str, Json], principal: Principal, ends_at: float
+    ) -> StepResult | WorkflowRefusal:
+        """Answer questions of the parked step of a run, in the form in which clients answer them: `inputResponses` of
+        MCP. Those that were not asked or do not fit are left out; once none is open, the step runs again."""
+        loaded = self.load_visible(run_id, principal)
+        for _ in range(DEADLINE_ATTEMPTS):
+            if isinstance(loaded, WorkflowRefusal):
+                return loaded
+            result = self._process_event(loaded, QuestionAnswers(responses, principal), ends_at)
+            if result is not None:
+                return result
+            loaded = self.load_visible(run_id, principal)
+        return loaded if isinstance(loaded, WorkflowRefusal) else self._build_current_result(loaded, principal)
+
     def _process_event(
-        self, loaded: LoadedInstance, event: Submission | StatusCheck | CancelRequest, ends_at: float
+        self, loaded: LoadedInstance, event: Submission | StatusCheck | CancelRequest | QuestionAnswers, ends_at: float
     ) -> StepResult | None:
         """Apply an event and write its step; None if another request changed the instance in the meantime."""
         definition, instance, now = loaded.definition, loaded.instance, self._clock.now()
@@ -320,6 +340,8 @@ class Workflows:
             step = self._engine.advance(
                 definition, instance, StatusCheck(engine_principal(event.principal.tenant)), now
             )
+        elif isinstance(event, QuestionAnswers) or (isinstance(event, Submission) and event.transition == ANSWER):
+            return self._apply_answers(loaded, event, ends_at)
         elif isinstance(event, Submission) and overrides.is_override(event):
             override_result = overrides.apply_override(self._step_writer.resumer, definition, instance, event, now)
             step, claim = override_result.step, override_result.claim_with(self._ids.new())
@@ -329,6 +351,16 @@ class Workflows:
         written = self._step_writer.write_step(context, step, instance, claim)
         # The links are those of the principal that asks, also if another principal has begun the step.
         return None if written is None else StepResult(definition, replace(written.step, principal=event.principal))
+
+    def _apply_answers(
+        self, loaded: LoadedInstance, given: Submission | QuestionAnswers, ends_at: float
+    ) -> StepResult | None:
+        # Imported on first use: few functions ask.
+        from signpost.workflow.running.question_answers import apply_answers  # noqa: PLC0415
+
+        context = self._build_context(loaded.definition, given.principal.tenant, ends_at)
+        step = apply_answers(self._step_writer, context, loaded.instance, given)
+        return None if step is None else StepResult(loaded.definition, replace(step, principal=given.principal))
 
     def _answer_unwritten(self, loaded: LoadedInstance, submission: Submission) -> StepResult:
         message = "It is unknown whether the submission was stored. Read the workflow before you continue."

@@ -106,6 +106,14 @@ class StepWriter:
         except LeaseLost:
             return None
 
+    def write_claim(self, context: StepContext, step: Step, before: Instance) -> Instance | None:
+        """Write a step that only changes the claim. Return the instance as it was written; None if another worker or
+        request has changed it first."""
+        try:
+            return _StepRun(self, context, before).write_claim(step)
+        except LeaseLost:
+            return None
+
     def extend_wait(self, context: StepContext, before: Instance, claim: Claim) -> None:
         """Record that the instance was checked and has to wait on: the next check is counted from now."""
         _StepRun(self, context, before).renew_claim(replace(claim, until=self.services.clock.now()))
@@ -145,6 +153,10 @@ class _StepRun:
                 self._executed_claim = execution.claim
             step, claim = self._advance(pending, outcome), None
         return self._settle(step)
+
+    def write_claim(self, step: Step) -> Instance | None:
+        self._write(step, step.instance)
+        return self._last_written
 
     def _find_immediate_outcome(
         self, pending: PendingExecution, claim: Claim | None
@@ -352,4 +364,5 @@ def _build_waiting_claim(claim: Claim, deferral: Deferral) -> Claim:
         awaits=deferral.awaits,
         gives_up_at=deferral.gives_up_at,
         lost=0,
+        questions=deferral.questions or claim.questions,
     )

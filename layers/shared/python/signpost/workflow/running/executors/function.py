@@ -1,7 +1,7 @@
 """Runs steps that call functions: each attempt is an ordinary function call, made under the claim of the step."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
@@ -9,9 +9,19 @@ from signpost.calling.breaker import Breaker
 from signpost.calling.caller import CALLER_MARGIN, GRACE
 from signpost.calling.lookup import FunctionView
 from signpost.calling.runtime_settings import declared_timeout_ms, placement_of
-from signpost.contract import CallClient, CallReply, CallRequest, Failure, FailureClass, KeptResult, Result
+from signpost.contract import (
+    CLIENT_CAPABILITIES,
+    CallClient,
+    CallReply,
+    CallRequest,
+    Failure,
+    FailureClass,
+    KeptResult,
+    Result,
+)
 from signpost.errors import Unavailable
 from signpost.model import InputRequired, Json, JsonObject, Principal
+from signpost.schema.validation import Validators
 from signpost.workflow.audit_events import evidence_refused
 from signpost.workflow.definition import ExecutorSpec
 from signpost.workflow.engine.actors import is_engine
@@ -33,6 +43,8 @@ LONGEST_KIND = 200
 NOT_SENT_FAILURE = ExecutorFailure(
     "transient_error", "The data needed to call the function could not be read. Nothing was executed."
 )
+ANSWERABLE: JsonObject = {name: {part: {} for part in parts} for name, parts in CLIENT_CAPABILITIES.items()}
+"""The capabilities by which the questions of a step are answered: all, since the step waits for the answers."""
 RESERVED_EVIDENCE = frozenset({HUMAN_APPROVAL, HUMAN_REQUEST})
 """Kinds of evidence that a function may not give: only people give them, and only by their submissions."""
 
@@ -40,10 +52,13 @@ RESERVED_EVIDENCE = frozenset({HUMAN_APPROVAL, HUMAN_REQUEST})
 class FunctionStepExecutor(StepExecutor):
     """The step executor of the kind `function`."""
 
-    def __init__(self, *, functions: FunctionView, executors: "FunctionInvoker", breaker: Breaker) -> None:
+    def __init__(
+        self, *, functions: FunctionView, executors: "FunctionInvoker", breaker: Breaker, validators: Validators
+    ) -> None:
         self._functions = functions
         self._executors = executors
         self._breaker = breaker
+        self._validators = validators
 
     def timeout_seconds(self, executor: ExecutorSpec, principal: Principal) -> float | None:
         """Return the timeout that the author of the function or an operator has set."""
@@ -85,11 +100,20 @@ class FunctionStepExecutor(StepExecutor):
             case KeptResult(key, size, sha256, evidence):
                 # Far too long for any context: the workflow continues with the place of the result.
                 return _build_outcome(attempt, {"ref": key, "size": size, "sha256": sha256}, evidence)
-            case InputRequired():
-                message = "The function asks for input, which a step of a workflow cannot give."
-                return ExecutorFailure("permanent_error", message)
+            case InputRequired() as required:
+                return self._park(attempt, required)
             case Failure() as failure:
                 return _build_executor_failure(failure)
+
+    def _park(self, attempt: "StepAttempt", required: InputRequired) -> Deferral | ExecutorFailure:
+        """Defer the step until the questions of the function are answered."""
+        # Imported on first use: few functions ask.
+        from signpost.workflow.engine.questions import ask  # noqa: PLC0415
+
+        asked = ask(attempt.claim.questions, required, attempt.claim.token, self._validators)
+        if isinstance(asked, str):
+            return ExecutorFailure("permanent_error", asked)
+        return Deferral(attempt.claim.since, "answers", questions=asked)
 
 
 def _function_of(executor: ExecutorSpec) -> str:
@@ -97,6 +121,8 @@ def _function_of(executor: ExecutorSpec) -> str:
 
 
 def _build_call_request(attempt: "StepAttempt") -> CallRequest:
+    questions = attempt.claim.questions
+    given: Mapping[str, Json] = {} if questions is None else questions.answers
     return CallRequest(
         function=_function_of(attempt.executor),
         arguments=attempt.arguments,
@@ -105,7 +131,9 @@ def _build_call_request(attempt: "StepAttempt") -> CallRequest:
         expires_at=attempt.claim.until,
         idempotency_key=attempt.idempotency_key,
         step=attempt.step,
-        client=CallClient(thread=attempt.step),
+        answers=given,
+        state=None if questions is None else questions.state,
+        client=CallClient(ANSWERABLE, can_answer=True, thread=attempt.step),
     )
 
 

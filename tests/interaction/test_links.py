@@ -17,10 +17,13 @@ from signpost.workflow.authoring.compile import CompiledManifest, compile_manife
 from signpost.workflow.authoring.source_tree import build_source_node as as_written
 from signpost.workflow.engine.actors import MAY_ACT_AS_SYSTEM
 from signpost.workflow.engine.argument_schemas import ANY_ARGUMENTS, NO_ARGUMENTS
-from signpost.workflow.engine.permissions import CANCEL, MAY_CANCEL
+from signpost.workflow.engine.permissions import ANSWER, CANCEL, MAY_CANCEL
+from signpost.workflow.engine.questions import build_answer_schema
 from signpost.workflow.engine.steps import ON_ENTER, ExecutorOutcome
 from signpost.workflow.instance import EvidenceItem
-from signpost.workflow.ports import StepAttempt
+from signpost.workflow.ports import Deferral, StepAttempt, StepExecutor
+from signpost.workflow.step_questions import StepQuestions
+from tests.support.asking_steps import PAGE, form
 from tests.support.effort import count_examples
 from tests.support.example_workflows import EXAMPLES, ROLES
 from tests.support.gateway_workflows import TENANT, GatewayWorkflows
@@ -61,6 +64,21 @@ def run_scan(errand: StepAttempt) -> ExecutorOutcome:
     """It always finds something."""
     by = errand.principal.subject
     return ExecutorOutcome({"by": by}, [EvidenceItem("scan", by)])
+
+
+def run_asking(attempt: StepAttempt) -> ExecutorOutcome | Deferral:
+    """It asks before it does anything."""
+    if attempt.claim.questions is not None:
+        return ExecutorOutcome({"by": attempt.principal.subject})
+    return Deferral(attempt.claim.since, "answers", questions=StepQuestions(attempt.claim.token, QUESTIONS))
+
+
+QUESTIONS: Mapping[str, Any] = {
+    "size": form(size={"type": "integer", "minimum": 1}, colour={"type": "string", "enum": ["red", "blue"]}),
+    "sign": PAGE,
+}
+ANSWER_SCHEMA: Mapping[str, Any] = {**build_answer_schema(StepQuestions("", QUESTIONS)), "required": [*QUESTIONS]}
+EXECUTORS: Mapping[str, StepExecutor] = {"scan": PlayedExecutor(run_scan), "ask": PlayedExecutor(run_asking)}
 
 
 @dataclass(frozen=True)
@@ -153,6 +171,8 @@ class Walk:
         if stand.get("entering"):
             assert links.keys() - {CANCEL} == {ON_ENTER}
             offered = {**offered, ON_ENTER: {}}
+        if is_parked(stand):
+            offered = {**offered, ANSWER: {"inputSchema": ANSWER_SCHEMA}}
         offered = {**offered, CANCEL: {}}
         assert links.keys() <= offered.keys()
         assert list(links) == [name for name in offered if name in links], "links are not in declared order"
@@ -163,7 +183,10 @@ class Walk:
                 self._check_surplus(stand, caller, link)
             attempt = self._attempt(stand, caller, transition, written, link)
             self._world.restore_instances(kept)
-            if attempt is not None:
+            if attempt is not None and is_parked(stand) and transition != CANCEL:
+                self._judge_while_parked(attempt, stand)
+                yield attempt
+            elif attempt is not None:
                 self._judge(attempt, stand, state, written)
                 yield attempt
 
@@ -190,7 +213,8 @@ class Walk:
         submit = self._listed["workflow_submit"] if link is None else link["method"]
         answer = self._world.call(submit, args, caller)
         self._judge_methods(answer)
-        return Attempt(caller, transition, made.value, link, answer, answer.get("version", 0) > stand["version"])
+        moved = answer.get("version", 0) > stand["version"] or (is_parked(answer) and not is_parked(stand))
+        return Attempt(caller, transition, made.value, link, answer, moved)
 
     def _check_surplus(self, stand: Any, caller: str, link: Mapping[str, Any]) -> None:
         """A transition takes nothing if its link says so. Guards on the caller may refuse it before."""
@@ -236,6 +260,24 @@ class Walk:
             self._tally.linked += attempt.link is not None
             if attempt.link is None:
                 self._tally.violations.append(f"not linked, but accepted: {self._told(attempt, stand)}")
+
+    def _judge_while_parked(self, attempt: Attempt, stand: Any) -> None:
+        """Answering is linked if and only if it is accepted. Nothing else is taken before the answers."""
+        code = attempt.answer.get("error", {}).get("code")
+        if attempt.link is not None:
+            self._judge_soundness(attempt, stand, code, reads_arguments=False)
+            self._tally.besides["answers to the questions of a step"] += attempt.moved
+        if attempt.moved:
+            self._tally.possible += 1
+            self._tally.linked += attempt.link is not None
+        elif attempt.link is None:
+            self._tally.besides["refused while a step waits for answers, and not linked"] += 1
+        if attempt.moved and (attempt.link is None or attempt.transition != ANSWER):
+            self._tally.violations.append(f"taken while a step waits for answers: {self._told(attempt, stand)}")
+        if attempt.link is None and code != (
+            "GUARD_REJECTED" if attempt.transition == ANSWER else "INVALID_TRANSITION"
+        ):
+            self._tally.violations.append(f"refused with {code} before the answers: {self._told(attempt, stand)}")
 
     def _judge_cancellation(self, attempt: Attempt, stand: Any, code: str | None) -> None:
         """Cancelling is linked if and only if it is accepted, for all guards and actors that the author has chosen."""
@@ -303,6 +345,10 @@ class Walk:
         self._world.call("workflow.submit", args, attempt.caller)
 
 
+def is_parked(answer: Any) -> bool:
+    return answer.get("waitingFor") == "answers"
+
+
 def is_actor(caller: Principal, actor: str, state: Any) -> bool:
     match actor:
         case "human":
@@ -325,7 +371,7 @@ def explore(
 ) -> LinkTally:
     random, tally = Random(block), LinkTally()  # noqa: S311 - for a test to be the same every time
     for number in range(DEFINITIONS // (2 if refuses_undeclared or portable_names else 1)):
-        world = GatewayWorkflows(CALLERS, {"scan": PlayedExecutor(run_scan)}, portable_names=portable_names)
+        world = GatewayWorkflows(CALLERS, EXECUTORS, portable_names=portable_names)
         name, document = f"d{block}_{number}", generate_definition(random, requests_expire=requests_expire)
         world.publish(name, document)
         if refuses_undeclared:
@@ -363,8 +409,7 @@ def explore_timed(*, portable_names: bool) -> LinkTally:
     random, tally = Random(BLOCKS + 3), LinkTally()  # noqa: S311 - for a test to be the same every time
     for number in range(DEFINITIONS // 2):
         timed = ScheduledGateway(NOON)
-        machines = {"scan": PlayedExecutor(run_scan)}
-        world = GatewayWorkflows(CALLERS, machines, portable_names=portable_names, gateway=timed.gateway)
+        world = GatewayWorkflows(CALLERS, EXECUTORS, portable_names=portable_names, gateway=timed.gateway)
         name, document = f"timed_{number}", generate_definition(random, states_expire=True)
         timed.publish(workflows={name: document}, schedules={"hourly": {**HOURLY, "workflow": name}})
         timed.sweep_and_work()

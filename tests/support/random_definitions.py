@@ -78,7 +78,7 @@ class _Author:
         if self._happens(0.2):
             state["linkFilter"] = self._random.choice(["all", "byGuards"])
         if self._happens(0.15):
-            state["onEnter"] = {"executor": {"kind": self._random.choice(["noop", "scan", "broken"])}}
+            state["onEnter"] = {"executor": {"kind": self._random.choice(["noop", "scan", "broken", "ask"])}}
         if self._states_expire and self._happens(0.5):
             state |= {"timeoutMs": 30_000_000, "onTimeout": {"target": self._random.choice([*STATES, END])}}
         return state
@@ -112,7 +112,9 @@ class _Author:
         asking: dict[str, Any] = {"kind": "human", "queue": "q", "shows": ["n"]}
         if self._requests_expire:
             asking["expiresMs"] = 60_000
-        return self._random.choice([asking, asking, {"kind": "noop"}, {"kind": "scan"}, {"kind": "broken"}])
+        return self._random.choice(
+            [asking, asking, {"kind": "noop"}, {"kind": "scan"}, {"kind": "broken"}, {"kind": "ask"}]
+        )
 
     def _output(self) -> Any:
         return self._random.choice(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from signpost.caches import DerivedCache
 from signpost.catalogue.cache import CachedCatalogue
 from signpost.catalogue.catalogue_access import CatalogueAccess
-from signpost.model import Call, CallToolResult, CatalogueItem, Json, JsonObject, Tool, as_object
+from signpost.model import Call, CallToolResult, CatalogueItem, InputRequired, Json, JsonObject, Tool, as_object
 from signpost.policy.access import Access
 from signpost.records import dataclass
 from signpost.surfaces.function_calls import client_schema, text_block
@@ -67,13 +67,15 @@ class WorkflowTools:
             self._catalogue.report_missing(call.principal, name)
         return None if found is None else found[0]
 
-    def call_tool(self, tool: Tool, arguments: JsonObject, call: Call) -> CallToolResult:
+    def call_tool(self, tool: Tool, arguments: JsonObject, call: Call) -> CallToolResult | InputRequired:
         found = self._tools_for(call).by_name.get(tool.name)
         name = tool.name if found is None else found[1].id
         start_arguments: dict[str, Json] = {"definitionId": name, "input": arguments}
         if call.client.token is not None:
             start_arguments["clientToken"] = call.client.token
         started = self._workflow_runner().run(START, start_arguments, call)
+        if isinstance(started, InputRequired):
+            return started
         return add_failure_text(started, tool.title or call.spell_tool(tool.name))
 
     def _tools_for(self, call: Call) -> _WorkflowToolSet:

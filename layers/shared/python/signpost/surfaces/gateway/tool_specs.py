@@ -6,7 +6,7 @@ from typing import Protocol
 
 from signpost.contract import LONGEST_URI
 from signpost.errors import GatewayToolCode
-from signpost.model import PROXY_WORKFLOW, WAITING_FOR, Call, CallToolResult, Json, JsonObject, Tool
+from signpost.model import PROXY_WORKFLOW, WAITING_FOR, Call, CallToolResult, InputRequired, Json, JsonObject, Tool
 
 INSTRUCTIONS = (
     "Signpost is a gateway to skills and other capabilities, to governed workflows, and to the documents that explain "
@@ -256,7 +256,7 @@ MENTIONS = tuple(tool.name for tool in GATEWAY_TOOLS)
 class ToolRunner(Protocol):
     """Runs some of the gateway tools."""
 
-    def run(self, tool: Tool, arguments: JsonObject, call: Call) -> CallToolResult: ...
+    def run(self, tool: Tool, arguments: JsonObject, call: Call) -> CallToolResult | InputRequired: ...
 
 
 class GatewayTools:
@@ -285,7 +285,7 @@ class GatewayTools:
         del call  # all callers have the same tools; answers depend on the caller
         return self._by_name.get(name)
 
-    def call_tool(self, tool: Tool, arguments: JsonObject, call: Call) -> CallToolResult:
+    def call_tool(self, tool: Tool, arguments: JsonObject, call: Call) -> CallToolResult | InputRequired:
         find_runner = self._discovery if tool in DISCOVERY_TOOLS else self._workflow_runner
         return find_runner().run(tool, arguments, call)
 

@@ -69,6 +69,8 @@ class WorkflowRefusal:
     """The kind of the item of that name, because items of several kinds may have it."""
     run: str | None = None
     """The instance to look at instead."""
+    schema: JsonObject | None = None
+    """The schema that the input of a start did not satisfy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -413,6 +415,7 @@ class Workflows:
             "INPUT_SCHEMA_VIOLATION",
             f"{definition.id} was not started: {place} did not satisfy its input schema: {violation.sentence}",
             definition.id,
+            schema=schema,
         )
 
 

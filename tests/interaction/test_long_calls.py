@@ -10,8 +10,9 @@ from signpost.adapters.memory import MemoryBreakers
 from signpost.calling.failures import failure, reported_failure
 from signpost.calling.lookup import REVALIDATION_INTERVAL
 from signpost.contract import BreakerState, Executor, HostedFunction, Result
-from signpost.model import JsonObject
+from signpost.model import InputRequired, JsonObject
 from tests.interaction.test_unavailable_instances import OverloadedInstanceStore
+from tests.support.asking_steps import accept, form
 from tests.support.function_tools import LEGACY, TENANT, YARD, FunctionToolClient, read_text
 from tests.support.manifests import publish
 from tests.support.memory_gateway import MODERN, build_modern_request
@@ -59,6 +60,25 @@ class LongCallClient(FunctionToolClient):
 @pytest.fixture(params=[FLAT, BRIDGE])
 def caller(request: pytest.FixtureRequest) -> LongCallClient:
     return LongCallClient(request.param)
+
+
+def test_a_long_call_whose_function_asks_is_answered_by_its_link(caller: LongCallClient) -> None:
+    caller.replies[BUILD] = InputRequired({"size": form()}, state={"at": 1})
+    begun = caller.build(what="ship")
+    assert "`$answer`" in read_text(begun)
+    caller.works()
+    asked = caller.look(begun)
+    assert (asked["waitingFor"], asked["questions"]) == ("answers", {"size": form()})
+    (link,) = [link for link in asked["links"] if link["args"].get("transition") == "$answer"]
+    caller.replies[BUILD] = Result({"built": "ship"})
+    arguments = {**link["args"]["arguments"], "size": accept(size=2)}
+    answered = caller.call(link["method"], {**link["args"], "arguments": arguments})["structuredContent"]
+    assert answered["pending"]["on"] == "executor"
+    caller.works()
+    assert caller.look(begun)["context"]["lastResult"] == {"built": "ship"}
+    first, second = caller.calls
+    assert (first.get("answers"), second["answers"], second["state"]) == (None, {"size": accept(size=2)}, {"at": 1})
+    assert first["step"] == second["step"]
 
 
 @pytest.mark.invariant(69)

@@ -147,7 +147,7 @@ def test_a_submission_asks_for_its_missing_arguments_and_goes_on_with_them() -> 
 
 def test_a_start_asks_for_its_missing_input() -> None:
     office = Office()
-    start = {"definitionId": "started", "input": {}}
+    start: JsonObject = {"definitionId": "started", "input": {}}
     asked = office.call("workflow.start", start)
     assert form_of(asked)["requestedSchema"]["required"] == ["customer"]
     begun = office.answer("workflow.start", start, asked, customer="c-1")

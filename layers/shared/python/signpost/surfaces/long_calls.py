@@ -112,6 +112,7 @@ def _describe_pending(started: CallToolResult, tool: Tool, call: Call) -> CallTo
         f"{title} takes longer than a call can wait. It continues in the background as the run "
         f"{answer['workflowId']}: do not call it again. Call {call.spell_tool(GET.name)} with "
         f"{json.dumps({'workflowId': answer['workflowId']})} in {seconds} s. While the answer has `pending`, the run "
-        "is not finished; after that `context.lastResult` is its result, unless `fault` or `inDoubt` shows a failure."
+        "is not finished; if it has `questions`, answer them by the link `$answer`. After that `context.lastResult` is "
+        "its result, unless `fault` or `inDoubt` shows a failure."
     )
     return replace(started, content=[text_block(sentence)])

@@ -100,6 +100,7 @@ def test_a_claim_after_its_lease_is_in_doubt_unless_it_is_resumable() -> None:
         (claim(resumable=True), LEASE, True),
         (claim("waiting"), LEASE - 1, False),
         (claim("waiting"), LEASE, True),
+        (claim("waiting", awaits="answers"), LEASE + 99, False),
         (claim("in_doubt"), LEASE + 99, False),
         (claim("in_doubt", repeatable=True), LEASE + 99, False),
     ],
@@ -116,6 +117,7 @@ def test_a_claim_is_free_after_its_time_unless_it_is_in_doubt(held: Claim, at: f
         (claim("waiting", awaits="retry"), LEASE - 500, 60_000),
         (claim("waiting", awaits="retry"), LEASE + 5, 200),
         (claim("waiting", awaits="workflow", until=NOW - 50), NOW, 1_000),
+        (claim("waiting", awaits="answers"), LEASE + 5, 60_000),
     ],
 )
 def test_the_retry_time_of_a_claim_follows_its_end_within_limits(held: Claim, at: float, milliseconds: int) -> None:
@@ -139,6 +141,7 @@ REQUEST = ApprovalRequest("hr_1", "q", "agent", NOW, expires_at=NOW + 10, state=
         (instance(claim()), LEASE),
         (instance(claim("waiting", until=NOW + 7)), NOW + 7),
         (instance(claim("in_doubt")), None),
+        (instance(claim("waiting", awaits="answers")), None),
         (instance(claim("waiting", awaits="workflow", gives_up_at=NOW + 9)), NOW + 9),
         (instance(claim("waiting", awaits="workflow")), LEASE + CHILD_CHECK_INTERVAL),
         (instance(claim("running", awaits="executor", gives_up_at=NOW + 9)), LEASE),
@@ -160,6 +163,8 @@ def test_a_deadline_is_due_unless_the_instance_has_ended_or_is_in_doubt() -> Non
     assert due_at(TIMED, instance(claim(until=NOW + 90), TIMED)) == NOW + 90  # what is executed is not interrupted
     assert due_at(TIMED, instance(claim("waiting", until=NOW + 90), TIMED)) == NOW + 60
     assert due_at(TIMED, instance(claim("waiting", until=NOW + 90, tainted=True), TIMED)) == NOW + 90
+    assert due_at(TIMED, instance(claim("waiting", awaits="answers"), TIMED)) == NOW + 60
+    assert due_at(TIMED, instance(claim("waiting", awaits="answers", tainted=True), TIMED)) is None
     assert due_at(TIMED, instance(claim("in_doubt"), TIMED)) is None  # it is resolved first
     assert due_at(TIMED, instance(by=TIMED, state="b")) is None
     assert due_at(TIMED, instance(claim(), TIMED, cancelled=Cancellation("carl", NOW))) is None

@@ -152,6 +152,7 @@ def test_a_summary_has_no_value_of_context_or_input() -> None:
         ({"claim": make_claim(awaits="retry")}, "retry"),
         ({"claim": make_claim(awaits="workflow", child="wf_2")}, "workflow"),
         ({"claim": make_claim(awaits="chain")}, "chain"),
+        ({"claim": make_claim(awaits="answers")}, "answers"),
         ({"claim": make_claim(standing="running")}, "executor"),
         ({"claim": make_claim(standing="in_doubt")}, "in_doubt"),
     ],
@@ -160,6 +161,14 @@ def test_a_summary_says_what_a_run_waits_for(changes: Any, waiting: str | None) 
     summary = summarise(replace(INSTANCE, **changes))
     assert summary.waiting == waiting
     assert waiting is None or RunFilter(waiting=summary.waiting).score(summary)
+
+
+@pytest.mark.invariant(114)
+def test_an_earlier_release_lists_a_run_that_waits_for_answers() -> None:
+    """It fails at a list with a run whose wait it does not know."""
+    summary = summarise(replace(INSTANCE, claim=make_claim(awaits="answers")))
+    assert json.loads(summary_text(summary))["waiting"] == "agent"
+    assert summary_of(summary_text(summary)).waiting == "answers"
 
 
 def test_the_values_of_waiting_are_listed_once() -> None:

@@ -27,6 +27,8 @@ LONGEST_DECISIONS = 50_000
 """Characters of their names and guards: three rows of a step have the summary, and a row has 400 KB."""
 _ANY_PRINCIPAL = Principal("", "", "")
 _FIELDS = frozenset(field.name for field in fields(RunSummary))
+_PARKED = "parked"
+"""The stored field of a run that waits for answers."""
 _OPTIONAL = frozenset(field.name for field in fields(RunSummary) if field.default is not MISSING)
 
 
@@ -126,14 +128,18 @@ def _passes_all(guards: Json, principal: Principal) -> bool:
 
 
 def summary_text(summary: RunSummary) -> str:
-    """Write a summary without the fields that most runs do not have."""
-    return text_of({name: value for name, value in asdict(summary).items() if value or name not in _OPTIONAL})
+    """Write a summary without the fields that most runs do not have. A list of an earlier release shows no run that
+    waits for answers, so it is told of another wait."""
+    fields = {name: value for name, value in asdict(summary).items() if value or name not in _OPTIONAL}
+    return text_of({**fields, "waiting": "agent", _PARKED: True} if summary.waiting == "answers" else fields)
 
 
 def summary_of(text: str) -> RunSummary:
     stored: dict[str, Any] = json.loads(text)
     decisions: Sequence[JsonObject] = stored.pop("decisions", ())
     known = {name: value for name, value in stored.items() if name in _FIELDS}
+    if stored.get(_PARKED):
+        known["waiting"] = "answers"
     return RunSummary(
         **known, decisions=tuple(HumanDecision(str(one["transition"]), one.get("guards")) for one in decisions)
     )

@@ -152,6 +152,26 @@ def test_a_program_may_answer_one_question_after_the_other_and_unasked_answers_a
     assert run.requests[1].answers == {"size": MEDIUM, "colour": MEDIUM}
 
 
+@pytest.mark.invariant(150)
+def test_each_write_of_answers_gives_the_claim_another_token() -> None:
+    """A request that has read the questions before them cannot write over them."""
+    tokens: list[str] = []
+
+    def look(_request: object) -> Result:
+        tokens.append(run.claim.token)
+        return DONE
+
+    run = AskingWorkflow(ask("size", "colour"), look)
+    run.go()
+    tokens.append(run.claim.token)
+    program_answers(run, size=MEDIUM)
+    tokens.append(run.claim.token)
+    program_answers(run, seconds=2.0, colour=MEDIUM)
+    tokens.append(run.claim.token)
+    run.shop.run_until_idle()
+    assert len(set(tokens)) == len(tokens) == 4
+
+
 def test_answers_without_an_open_question_are_refused() -> None:
     run = AskingWorkflow(DONE)
     assert run.shop.submit(run.id, ANSWER, AGENT, {})["error"]["code"] == "INVALID_TRANSITION"

@@ -42,7 +42,13 @@ class ScriptedFunctions(Mapping[str, Function]):
 def play_script(arguments: JsonObject, ctx: Context) -> Answer | InputRequired:
     script_key = effects.build_script_key(ctx.principal.tenant, ctx.function)
     number = effects.count(script_key)
-    call_record = {"arguments": arguments, "idempotencyKey": ctx.idempotency_key, "step": ctx.step, "call": ctx.call_id}
+    call_record = {
+        "arguments": arguments,
+        "idempotencyKey": ctx.idempotency_key,
+        "step": ctx.step,
+        "call": ctx.call_id,
+        "answers": dict(ctx.answers),
+    }
     effects.write(script_key, f"call#{number:06}", json.dumps({**call_record, "at": time.time()}))
     script: list[dict[str, Any]] = json.loads(effects.read(script_key, "script") or "[{}]")
     entry = script[min(number, len(script)) - 1]

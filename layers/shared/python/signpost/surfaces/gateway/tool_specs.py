@@ -22,7 +22,8 @@ INSTRUCTIONS = (
     "4. An answer with `error` has changed nothing, unless its code is CHAIN_FAILED: then the step is done, and an "
     "automatic step after it failed. Follow the `self` link to read the state of the workflow, then choose again. "
     "5. A link with `actor: human` is for a person. When `waitingFor` is human, tell your user so, with the open "
-    "request (`approval`), and call workflow.get again later. Taking another link may withdraw the request. "
+    "request (`approval`), and call workflow.get again later. Taking another link may withdraw the request. When it is "
+    "answers, a step has asked `questions`: put them to your user, and answer by the `$answer` link. "
     "6. Stop when `terminal` is true."
 )
 PAGE = 200

@@ -372,6 +372,25 @@ def test_a_long_call_in_doubt_is_shown_and_not_retried_once_denied() -> None:
     assert len(world.received_messages) == 2
 
 
+def test_the_questions_of_a_long_call_are_not_shown_or_answered_once_denied() -> None:
+    world = GuestGateway(with_vault=True)
+    world.asking_functions.add(SLOW)
+    run = start_long_call(world)
+    world.run_worker()
+    (answer, _cancel) = [link for link in get_instance(world, run)["links"] if link["rel"] == "transition"]
+    answers: Any = {**answer["args"], "arguments": {**answer["args"]["arguments"], "root": {"roots": []}}}
+    world.publish_policies({"no": rule("deny", SLOW)})
+    stand = get_instance(world, run)
+    assert (stand["waitingFor"], "questions" in stand, transitions(stand)) == ("answers", False, ["$cancel"])
+    refused = world.call("workflow.submit", **answers)["result"]["structuredContent"]
+    assert refused["error"]["code"] == "GUARD_REJECTED"
+    world.publish_policies({}, prune=True)
+    world.call("workflow.submit", **answers)
+    world.run_worker()
+    assert len(world.received_messages) == 2
+    assert get_instance(world, run)["context"] != {}
+
+
 def test_a_started_instance_continues_after_its_workflow_is_denied() -> None:
     world = GuestGateway(with_vault=True)
     run = world.call("workflow.start", definitionId="break_in")["result"]["structuredContent"]

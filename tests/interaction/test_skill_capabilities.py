@@ -7,7 +7,8 @@ import pytest
 from signpost.calling.failures import reported_failure
 from signpost.calling.lookup import REVALIDATION_INTERVAL
 from signpost.contract import HostedFunction, Result
-from signpost.model import JsonObject
+from signpost.model import InputRequired, JsonObject
+from tests.support.asking_steps import accept, form
 from tests.support.capabilities import CapabilityClient
 from tests.support.function_tools import TENANT
 from tests.support.guest_gateway import GuestGateway
@@ -65,6 +66,16 @@ class TestStart:
         assert refused["error"]["code"] == "EXECUTOR_FAILED"
         assert "There are no spades." in refused["error"]["message"]
         assert [link["args"].get("transition") for link in refused["links"]] == [None, "price", "$cancel"]
+
+    def test_a_skill_that_asks_is_parked_and_goes_on_with_the_answers(self, client: CapabilityClient) -> None:
+        client.replies["yard::price"] = InputRequired({"size": form()})
+        parked = client.start("price", item="spade")
+        assert (parked["waitingFor"], parked["questions"]) == ("answers", {"size": form()})
+        assert [link["args"].get("transition") for link in parked["links"]] == [None, "$answer", "$cancel"]
+        client.replies["yard::price"] = Result(7)
+        done = client.take(parked["links"][1], **parked["links"][1]["args"]["arguments"], size=accept(size=2))
+        assert (done["version"], done["context"]) == (2, {"lastResult": 7})
+        assert client.calls[1]["answers"] == {"size": accept(size=2)}
 
     def test_a_hidden_skill_is_started_by_its_name(self) -> None:
         client = CapabilityClient(HostedFunction("yard::secret", hidden=True))

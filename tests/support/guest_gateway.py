@@ -22,7 +22,7 @@ from signpost.content.callers import Caller
 from signpost.contract import Component, Executor, HostedFunction, Result
 from signpost.list_revisions import REVALIDATION_INTERVAL
 from signpost.mcp.request import CLIENT_TOKEN
-from signpost.model import JsonObject, Principal, PromptArgument
+from signpost.model import InputRequired, JsonObject, Principal, PromptArgument
 from tests.support.memory_gateway import MODERN, MemoryGateway
 from tests.support.memory_workflows import run_until_idle
 from tests.support.registry import CountingTimestamps
@@ -109,6 +109,8 @@ class GuestGateway:
         self.gateway = MemoryGateway()
         self.received_messages: list[Any] = []
         self.crashing_functions: set[str] = set()
+        self.asking_functions: set[str] = set()
+        """The functions that ask a question first."""
         self.directory = MemoryDirectory(self.gateway.functions)
         for executor, hosted in ((YARD, YARD_FUNCTIONS), (VAULT, VAULT_FUNCTIONS if with_vault else ())):
             self.gateway.executors[executor.arn] = self._answer
@@ -145,6 +147,8 @@ class GuestGateway:
         call: Any = message["call"]
         if call["function"] in self.crashing_functions:
             return wire.reply_message(failure("crashed", call["function"]))
+        if call["function"] in self.asking_functions and not call.get("answers"):
+            return wire.reply_message(InputRequired({"root": {"method": "roots/list"}}))
         return wire.reply_message(Result(ANSWERS.get(call["function"], f"{call['function']} ran")))
 
     def _register(self, *, with_vault: bool) -> None:

@@ -1,5 +1,6 @@
 """Steps that fail, crash and are taken up in every order: nothing is done twice without consent, nothing is lost."""
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -7,8 +8,12 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from signpost.model import InputRequired, JsonObject
+from signpost.workflow.engine.permissions import ANSWER
+from signpost.workflow.engine.questions import ask
 from signpost.workflow.engine.steps import ExecutorFailure, ExecutorOutcome
-from signpost.workflow.ports import StepAttempt, StepOutcome
+from signpost.workflow.ports import Deferral, StepAttempt, StepOutcome
+from tests.support.asking_steps import ROOTS
 from tests.support.effort import count_examples
 from tests.support.memory_workflows import TENANT, MemoryWorkflows, check_verified
 from tests.support.played_executors import ExecutorCrash, PlayedExecutor
@@ -25,7 +30,7 @@ RELIABILITY: list[tuple[bool, Any]] = [
     (True, {"retry": {"maxAttempts": 2}}),
 ]
 """Whether the author consents to the repetition of what was not heard of, and what they have written."""
-_FATES = st.lists(st.sampled_from(["well", "none", "transient", "unknown", "crash"]), max_size=4)
+_FATES = st.lists(st.sampled_from(["well", "none", "transient", "unknown", "crash", "asks"]), max_size=4)
 """Of the executions that follow; all others go well."""
 
 
@@ -67,6 +72,8 @@ class StepsStateMachine(RuleBasedStateMachine):
         match fate:
             case "well":
                 return ExecutorOutcome(1)
+            case "asks":
+                return self.ask(attempt)
             case "crash":
                 raise ExecutorCrash
             case "unknown":
@@ -75,6 +82,17 @@ class StepsStateMachine(RuleBasedStateMachine):
                 return ExecutorFailure("transient_error", "Not now.")
             case _:
                 return ExecutorFailure("permanent_error", "Never.")
+
+    def ask(self, attempt: StepAttempt) -> StepOutcome:
+        """Ask a question of its own in each round. All rounds before are answered."""
+        before = attempt.claim.questions
+        assert before is None or before.is_answered
+        rounds = 0 if before is None else before.round
+        assert before is None or before.answers.keys() == {f"q{number}" for number in range(rounds)}
+        asked = ask(before, InputRequired({f"q{rounds}": ROOTS}), attempt.claim.token, self.shop.workflows.validators)
+        if isinstance(asked, str):
+            return ExecutorFailure("permanent_error", asked)
+        return Deferral(attempt.claim.since, "answers", questions=asked)
 
     def meanwhile(self) -> None:
         """Whoever else comes while something is executed does nothing."""
@@ -118,7 +136,7 @@ class StepsStateMachine(RuleBasedStateMachine):
         """As it is linked for whoever may."""
         self.fates = fates
         links = [link for link in self.shop.get(self.id, RESOLVER)["links"] if link["rel"] == "transition"]
-        orders = [link["args"] for link in links if link["args"]["transition"].startswith("$")]
+        orders = [link["args"] for link in links if link["args"]["transition"] in ("$retry", "$resolve")]
         if not orders:
             return
         args = orders[which]
@@ -131,6 +149,18 @@ class StepsStateMachine(RuleBasedStateMachine):
             self.in_doubt.discard(key)
         told = self.doing(lambda: self.shop.submit(self.id, args["transition"], RESOLVER, said))
         assert told is None or told.get("error", {}).get("code") in (None, "EXECUTOR_FAILED")
+
+    @rule(fates=_FATES)
+    def answer(self, fates: list[str]) -> None:
+        """Answer the questions of a parked step, if there is one, as its link says."""
+        links = [link["args"] for link in self.shop.get(self.id, AGENT)["links"]]
+        for args in [args for args in links if args.get("transition") == ANSWER]:
+            self.fates = fates
+            claim: Any = self.shop.load_instance(self.id).claim
+            keys: list[str] = [*claim.questions.requests]
+            answers: JsonObject = {**args["arguments"], **{key: {"roots": []} for key in keys}}
+            told = self.doing(partial(self.shop.submit, self.id, ANSWER, AGENT, answers))
+            assert told is None or told.get("error", {}).get("code") in (None, "EXECUTOR_FAILED")
 
     @invariant()
     def what_was_done_counts_once(self) -> None:
@@ -148,6 +178,7 @@ class StepsStateMachine(RuleBasedStateMachine):
             return
         self.fates.clear()
         for _ in range(3):
+            self.answer([])
             self.shop.clock.advance(10_000)
             self.shop.run_until_idle()
         claim = self.shop.load_instance(self.id).claim

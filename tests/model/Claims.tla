@@ -10,6 +10,7 @@ CONSTANTS
     LastVersion,    \* the steps are those from 1 to this one; after it nothing is left to do
     Tokens,         \* 1..n: tokens of claims, and names of attempts to execute
     MaxAttempts,    \* attempts at one step before a person is asked
+    MaxRounds,      \* the executions at one step that may ask questions are those up to this one
     MaxRetries,     \* how often a person chooses retry at one step
     MaxReleases,    \* how often a step is tried anew after nothing happened
     MaxCrashes,
@@ -21,7 +22,7 @@ ASSUME Fault \in {
     "none", "executes first", "takes over unasked", "takes over unnamed", "keeps the token", "releases what is unknown",
     "forgets earlier attempts", "resolves at once", "resolves what is there", "outlives its lease",
     "shortens the lease", "ends what is claimed", "does not count releases", "saves without the version",
-    "wakes nobody"}
+    "wakes nobody", "parks without the taint", "answers unnamed"}
 
 Processes == Gateways \cup Workers
 Steps == 1..LastVersion
@@ -129,11 +130,18 @@ TakeOver(p) ==
     /\ Reserve(Fresh, "running")
     /\ UNCHANGED <<row, call, step, stray, effects, outcome, retries, givenUp, crashes, strays>>
 
+(* A function that asks has no effect yet. Its step waits for answers, and for nothing else: no lease, no worker. *)
+Answer(p) ==
+    /\ Is(p, "nothing") /\ Claimed /\ row.claim.stand = "parked"
+    /\ Ask(p, Write("answer", row.claim, row.version,
+                    Claim(row.claim.token, row.claim.attempt, "waiting", row.claim.tainted, row.claim.count), Nobody))
+    /\ UNCHANGED <<row, lease, call, step, stray, effects, outcome, retries, givenUp, crashes, strays>>
+
 (* A deadline, or somebody who cancels: ends what nobody executes, and nothing that may have happened. *)
 ReadAndEnd(p) ==
     /\ Is(p, "nothing") /\ row.version <= LastVersion
     /\ \/ ~Claimed
-       \/ row.claim.stand = "waiting" /\ ~row.claim.tainted
+       \/ row.claim.stand \in {"waiting", "parked"} /\ ~row.claim.tainted
        \/ Fault = "ends what is claimed"
     /\ Ask(p, Write("end", row.claim, row.version, None, Deadline))
     /\ UNCHANGED <<row, lease, call, step, stray, effects, outcome, retries, givenUp, crashes, strays>>
@@ -166,7 +174,14 @@ Retry(p) ==
     /\ UNCHANGED <<row, call, step, stray, effects, outcome, retries, givenUp, crashes, strays>>
 
 -----------------------------------------------------------------------------
-(* What whoever executed writes, knowing what came of it: "result", "none" (nothing happened) or "unknown". *)
+(* What whoever executed writes, knowing what came of it: "result", "none" (nothing happened), "asks" or "unknown". *)
+
+Park(p, claim, version) ==
+    /\ claim.count <= MaxRounds
+    /\ Ask(p, Write("park", claim, version,
+                    Claim(claim.token, claim.attempt, "parked", claim.tainted /\ Fault # "parks without the taint",
+                          claim.count), Nobody))
+    /\ UNCHANGED lease
 
 GoOn(p, claim, version, tainted) ==
     \/ /\ MayRepeat(claim.count) /\ Free # {}
@@ -194,12 +209,14 @@ SettleWith(p, claim, version) ==
                         Claim(Fresh, Fresh, stand, FALSE, IF stand = "running" THEN 1 ELSE 0), claim.token))
         /\ Reserve(Fresh, stand)
 
-React(p, answer) ==
+React(p, reply) ==
     LET claim == process[p].claim
         version == process[p].version
-        tainted == CASE answer = "none" -> claim.tainted /\ Fault # "forgets earlier attempts"
+        tainted == CASE reply = "none" -> claim.tainted /\ Fault # "forgets earlier attempts"
                      [] OTHER -> Fault # "releases what is unknown"
-    IN IF answer = "result" THEN SettleWith(p, claim, version) ELSE GoOn(p, claim, version, tainted)
+    IN CASE reply = "result" -> SettleWith(p, claim, version)
+         [] reply = "asks" -> Park(p, claim, version)
+         [] OTHER -> GoOn(p, claim, version, tainted)
 
 GiveUp(p) ==
     /\ Is(p, "executing")
@@ -210,7 +227,8 @@ GiveUp(p) ==
 (* The table. *)
 
 Holds(write) ==
-    CASE write.kind = "take over" /\ Fault = "takes over unnamed" ->
+    CASE \/ write.kind = "take over" /\ Fault = "takes over unnamed"
+         \/ write.kind = "answer" /\ Fault = "answers unnamed" ->
             Claimed /\ row.version = write.version
       [] write.names # None ->
             /\ row.claim.token = write.names.token
@@ -298,14 +316,16 @@ Act(t) ==
 
 (* "none": throttled, refused by the harness, or the function says that it did nothing. "unknown": a crash, a kill, a *)
 (* reply that was lost. Whoever called may not be there any more. *)
-Answers(t) == CASE call[t] = "acted" -> {"result", "unknown"} [] OTHER -> {"none", "unknown"}
+Replies(t) == CASE call[t] = "acted" -> {"result", "unknown"}
+                [] call[t] = "begun" -> {"none", "asks", "unknown"}
+                [] OTHER -> {"none", "unknown"}
 
 Return(t) ==
     /\ Outstanding(t)
     /\ call' = [call EXCEPT ![t] = "gone"]
     /\ LET waiting == {p \in Processes : Is(p, "executing") /\ process[p].claim.attempt = t} IN
         IF waiting = {} THEN UNCHANGED <<process, lease>>
-        ELSE \E p \in waiting, answer \in Answers(t) : React(p, answer)
+        ELSE \E p \in waiting, reply \in Replies(t) : React(p, reply)
     /\ UNCHANGED <<row, step, stray, effects, outcome, retries, givenUp, crashes, strays>>
 
 -----------------------------------------------------------------------------
@@ -358,7 +378,7 @@ Forget ==
 -----------------------------------------------------------------------------
 Happens ==
     \/ \E p \in Gateways :
-        ReadAndClaim(p) \/ ReadAndExecute(p) \/ Look(p) \/ Resolve(p) \/ Retry(p)
+        ReadAndClaim(p) \/ ReadAndExecute(p) \/ Look(p) \/ Resolve(p) \/ Retry(p) \/ Answer(p)
     \/ \E p \in Workers : TakeOver(p) \/ ReadAndEnd(p)
     \/ \E p \in Processes : Answered(p) \/ AnswerLost(p) \/ HeldUp(p) \/ GiveUp(p) \/ Crash(p)
     \/ \E write \in stray : Arrives(write)
@@ -368,7 +388,7 @@ Next == IF Forgotten # {} THEN Forget ELSE Happens
 
 Safe == Init /\ [][Next]_vars
 
-(* Nobody has to claim, and nobody to resolve. But whoever asks is answered in the end, calls return, time goes by, *)
+(* Nobody has to claim, to resolve or to answer. But whoever asks is answered in the end, calls return, time goes by, *)
 (* and somebody is woken to look at what is due. *)
 Fair ==
     /\ WF_vars(Forgotten # {} /\ Forget)
@@ -381,7 +401,7 @@ Live == Safe /\ Fair
 -----------------------------------------------------------------------------
 TypesFit ==
     /\ row.version \in 1..(LastVersion + 1)
-    /\ row.claim.stand \in {"none", "running", "waiting", "doubt"}
+    /\ row.claim.stand \in {"none", "running", "waiting", "parked", "doubt"}
     /\ row.claim.attempt \in Tokens \cup {0}
     /\ \A t \in Tokens : lease[t] \in {"new", "on", "over"} /\ (call[t] # "no" => step[t] # 0)
     /\ \A p \in Processes : process[p].doing \in {"nothing", "asking", "executing", "looking"}
@@ -411,5 +431,5 @@ NoLostSettle ==
        /\ \A v \in Steps : outcome[v] # Nobody => outcome'[v] = outcome[v]]_vars
 
 EveryClaimEnds ==
-    \A v \in Steps : row.version = v /\ Claimed ~> row.version # v \/ ~Claimed \/ InDoubt
+    \A v \in Steps : row.version = v /\ Claimed ~> row.version # v \/ ~Claimed \/ InDoubt \/ row.claim.stand = "parked"
 =============================================================================

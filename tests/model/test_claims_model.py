@@ -37,6 +37,8 @@ BROKEN = {
     "broken-does-not-count-releases": "NoTokenReturns",
     "broken-saves-without-the-version": "NoLostSettle",
     "broken-wakes-nobody": "EveryClaimEnds",
+    "broken-parks-without-the-taint": "NothingIsForgotten",
+    "broken-answers-without-the-old-token": "OneOwner",
 }
 """What is done wrong, and the promise that it breaks."""
 

@@ -458,8 +458,25 @@ def test_a_parked_child_is_cancelled_when_its_parent_waits_no_more() -> None:
     assert (run.get()["inDoubt"]["transition"], len(run.requests)) == ("go", 1)
 
 
-def hopping_states() -> JsonObject:
-    on = {"actor": "deterministic", "target": "b", "executor": CALL}
+def test_a_child_that_asks_after_its_parent_was_cancelled_is_cancelled() -> None:
+    def cancel_parent(_request: object) -> InputRequired:
+        assert "error" not in run.shop.submit(run.id, CANCEL, AGENT)
+        run.shop.wake(child_id)  # the wake of the cancellation meets the step that is executed
+        run.shop.instances.wakes.clear()
+        return ask("size")
+
+    parent = one_step(executor={"kind": "workflow", "definitionId": "child"})
+    run = AskingWorkflow(cancel_parent, document=parent)
+    states = hopping_states(reliability={"timeoutMs": 60_000})  # longer than a call, so the worker executes it
+    run.shop.publish("child", {"initialState": "a", "states": states})
+    run.go()
+    child_id = child_id_of(run.claim)
+    run.shop.run_until_idle()
+    assert run.shop.load_instance(child_id).cancelled is not None
+
+
+def hopping_states(**transition: Any) -> JsonObject:
+    on = {"actor": "deterministic", "target": "b", "executor": CALL, **transition}
     return {"a": {"transitions": {"on": on}}, "b": {"terminal": True}}
 
 

@@ -57,8 +57,7 @@ def ask(
             f"The function asked the question {quote_name(next(iter(repeated)))} again, which has an answer from an "
             "earlier round. A step asks each question once."
         )
-    answers = {key: answer for key, answer in earlier.answers.items() if key not in required.requests}
-    asked = StepQuestions(name, required.requests, answers, required.state, earlier.round + 1)
+    asked = StepQuestions(name, required.requests, earlier.answers, required.state, earlier.round + 1)
     if (size := _size_of(asked)) > LARGEST_QUESTIONS:
         return (
             f"The questions, their answers and the state have {size} characters; at most {LARGEST_QUESTIONS} are kept."

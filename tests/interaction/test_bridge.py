@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from signpost.adapters.memory import MemoryBreakers
 from signpost.calling.failures import failure, reported_failure
+from signpost.calling.function_schemas import client_schema
 from signpost.calling.lookup import REVALIDATION_INTERVAL
 from signpost.content.callers import Caller
 from signpost.content.names import INTERNAL_NAMESPACES
@@ -17,8 +18,8 @@ from signpost.contract import BreakerState, CallReply, Executor, Failure, Hosted
 from signpost.mcp.revisions import CLIENT_CAPABILITIES
 from signpost.model import InputRequired, Json, JsonObject, Principal
 from signpost.schema.validation import check_schema
-from signpost.surfaces.function_calls import LONGEST_STRUCTURED, client_schema
 from signpost.surfaces.functions.bridge_tools import function_of, has_tool_name, tool_name_of
+from signpost.surfaces.reply_results import LONGEST_STRUCTURED
 from tests.support.function_tools import LEGACY, SHELF, TENANT, YARD, FunctionToolClient, read_text
 from tests.support.memory_gateway import META, MODERN, MemoryGateway, build_modern_request
 

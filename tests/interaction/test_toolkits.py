@@ -10,7 +10,7 @@ from signpost.calling.wire import LARGEST_REPLY, call_message
 from signpost.calling.wire_fields import MalformedMessage
 from signpost.contract import ClientPresentation, Failure, HostedFunction, KeptResult, Result
 from signpost.directory.manifest import ExecutorManifest, parse_manifest
-from signpost.surfaces.function_calls import LONGEST_STRUCTURED
+from signpost.surfaces.reply_results import LONGEST_STRUCTURED
 from signpost.toolkit import Answer, Content, Context, Function, ToolError, Toolkit, ToolResult, registered
 from tests.support import function_host
 from tests.support.function_host import TOKEN, MemoryKeptResults, build_call, encode_reply

@@ -138,7 +138,9 @@ class TransportFailure:
     code: str
 
 
-type CallReply = Result | KeptResult | InputRequired | Failure
+type CompletedReply = Result | KeptResult | Failure
+"""The reply of a call that has ended."""
+type CallReply = CompletedReply | InputRequired
 
 
 MOST_CALLEES = 50

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+from signpost.calling.runtime_settings import is_declared_long
+from signpost.contract import HostedFunction
 from signpost.model import JsonObject, as_object
 
 GENERIC: JsonObject = {
@@ -17,6 +19,15 @@ def client_schema(schema: JsonObject | None) -> JsonObject:
     object."""
     plain = _without_booleans({"properties": {}} if schema is None else schema)
     return {**plain, "type": "object"}
+
+
+def listed_output_schema(hosted: HostedFunction) -> JsonObject | None:
+    """Return the output schema that lists show of a function; None if it is not that of an object, or if the call is
+    long. In both cases no structured content would satisfy it."""
+    schema = hosted.output_schema
+    if schema is None or schema.get("type") != "object" or is_declared_long(hosted):
+        return None
+    return client_schema(schema)
 
 
 def skill_arguments(declared: JsonObject | None) -> JsonObject:

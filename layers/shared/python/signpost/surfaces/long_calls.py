@@ -13,9 +13,9 @@ from signpost.mcp.tools import explain_violation
 from signpost.model import PROXY_WORKFLOW, Call, CallToolResult, JsonObject, Tool, as_object
 from signpost.schema.validation import Validators
 from signpost.surfaces.flat.workflow_tools import add_failure_text
-from signpost.surfaces.function_calls import add_retry_hint, text_block
 from signpost.surfaces.gateway.tool_specs import GET
 from signpost.surfaces.gateway.workflow_tools import start_workflow
+from signpost.surfaces.reply_results import add_retry_hint, text_block
 from signpost.workflow.running.attempts import SETTLE_SECONDS
 from signpost.workflow.running.function_run import FunctionRun, build_function_run, input_of, parse_digest
 from signpost.workflow.running.service import (

@@ -6,13 +6,14 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from signpost.caches import DerivedCache
+from signpost.calling.function_schemas import client_schema
 from signpost.catalogue.cache import CachedCatalogue
 from signpost.catalogue.catalogue_access import CatalogueAccess
 from signpost.model import Call, CallToolResult, CatalogueItem, InputRequired, Json, JsonObject, Tool, as_object
 from signpost.policy.access import Access
 from signpost.records import dataclass
-from signpost.surfaces.function_calls import client_schema, text_block
 from signpost.surfaces.gateway.tool_specs import START, ToolRunner
+from signpost.surfaces.reply_results import text_block
 from signpost.workflow.titles import WORKFLOW_TOOL
 
 if TYPE_CHECKING:

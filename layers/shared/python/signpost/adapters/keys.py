@@ -150,6 +150,7 @@ def owner_of(pk: str) -> str | None:
 CURRENT = "now#"
 """The prefix of the sort keys of an instance's current state."""
 HEAD, CONTEXT, INPUT = f"{CURRENT}head", f"{CURRENT}context", f"{CURRENT}input"
+TASK_END = f"{CURRENT}task-end"
 HISTORY, AUDIT = "history#", "audit#"
 TIMETABLE = "timetable"
 """The sort key of the row of a tenant's schedules. Its partition looks like that of an instance, so wakes can name it.

@@ -210,7 +210,11 @@ def _reply_members(reply: CallReply) -> JsonObject:
 
 def parse_reply(text: bytes) -> CallReply:
     """Read the reply of an executor. Raises MalformedMessage."""
-    message = parse_message(text)
+    return read_reply(parse_message(text))
+
+
+def read_reply(message: JsonObject) -> CallReply:
+    """Read a reply that is a JSON object already. Raises MalformedMessage."""
     notices = notices_in(message)
     if "result" in message:
         return Result(message["result"], objects_in(message, "evidence"), _shown_of(message), notices)

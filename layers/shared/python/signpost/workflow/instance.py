@@ -13,6 +13,7 @@ from signpost.workflow.guards import GuardInput, Tally
 from signpost.workflow.hash_links import HashLink
 from signpost.workflow.paths import ValueSources
 from signpost.workflow.run_summary import RunSummary
+from signpost.workflow.task_ends import TaskEnd
 from signpost.workflow.wakes import Wake
 
 if TYPE_CHECKING:
@@ -246,6 +247,8 @@ class Instance:
     """The `readers` of its definition as they are written; None if it has none, or if they are not kept."""
     state_ends_at: float | None = None
     """When the timeout of its state is over, in seconds since the epoch; None if the state has none."""
+    is_task: bool = False
+    """Whether a client follows it as a task."""
 
     @property
     def write_condition(self) -> "WriteCondition":
@@ -392,6 +395,17 @@ class InstanceWrite:
     """Its link in the hash chain; None if it adds no row, or does not exclude other writes."""
     summary: RunSummary | None = None
     """The summary of the instance in lists of runs; None to leave the lists unchanged."""
+    task_end: TaskEnd | None = None
+    """The end of the task. It is kept only if the task has not ended before."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTask:
+    """An instance that a client follows as a task."""
+
+    instance: Instance
+    end: TaskEnd | None = None
+    """The end that was kept first; None for a task that has not ended."""
 
 
 @dataclass(frozen=True, slots=True)

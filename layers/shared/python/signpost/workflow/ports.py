@@ -16,10 +16,12 @@ from signpost.workflow.instance import (
     Instance,
     InstanceWrite,
     OpenApproval,
+    StoredTask,
     WaitReason,
     WriteCondition,
 )
 from signpost.workflow.run_summary import RunSummary
+from signpost.workflow.task_ends import TaskEnd
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,6 +57,14 @@ class InstanceStore(Protocol):
 
     def note(self, tenant: str, workflow_id: str, events: Sequence[AuditEvent]) -> None:
         """Add events to the audit without changing the instance."""
+        ...
+
+    def find_task(self, tenant: str, workflow_id: str, may_see: Callable[[Instance], bool]) -> StoredTask | None:
+        """Return the same instance as `load`, with the end of its task."""
+        ...
+
+    def end_task(self, tenant: str, workflow_id: str, end: TaskEnd) -> TaskEnd:
+        """Keep the end of a task, unless one was kept before. Return the end that is kept."""
         ...
 
 

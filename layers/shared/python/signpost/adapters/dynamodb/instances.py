@@ -26,10 +26,12 @@ from signpost.workflow.instance import (
     Instance,
     InstanceWrite,
     OpenApproval,
+    StoredTask,
     WriteCondition,
 )
 from signpost.workflow.running import serialization
 from signpost.workflow.running.linked_writes import hash_note
+from signpost.workflow.task_ends import TaskEnd
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -56,7 +58,28 @@ class DynamoInstanceStore:
         self._values = values
 
     def load(self, tenant: str, workflow_id: str, may_see: Callable[[Instance], bool] | None = None) -> Instance | None:
+        return self._instance_in(tenant, workflow_id, self._read_current_rows(tenant, workflow_id), may_see)
+
+    def find_task(self, tenant: str, workflow_id: str, may_see: Callable[[Instance], bool]) -> StoredTask | None:
         by_name = self._read_current_rows(tenant, workflow_id)
+        instance = self._instance_in(tenant, workflow_id, by_name, may_see)
+        if instance is None:
+            return None
+        end = by_name.get(keys.TASK_END)
+        return StoredTask(instance, None if end is None else self._read_task_end(tenant, end))
+
+    def end_task(self, tenant: str, workflow_id: str, end: TaskEnd) -> TaskEnd:
+        update = self._task_end_update(tenant, workflow_id, end)
+        row = rows.repeat_write(self._client.update_item, **update, ReturnValues="ALL_NEW")["Attributes"]
+        return self._read_task_end(tenant, row)
+
+    def _read_task_end(self, tenant: str, row: Row) -> TaskEnd:
+        """Read the end in its row, whose attribute is a row of a text, long ones being objects of the bucket."""
+        return serialization.task_end_of(self._read_text(tenant, row["ended"]["M"]))
+
+    def _instance_in(
+        self, tenant: str, workflow_id: str, by_name: Mapping[str, Row], may_see: Callable[[Instance], bool] | None
+    ) -> Instance | None:
         if keys.HEAD not in by_name:
             return None
         if may_see is not None and not may_see(serialization.head_of(workflow_id, by_name[keys.HEAD]["text"]["S"])):
@@ -134,6 +157,8 @@ class DynamoInstanceStore:
             writes += [rows.build_put(self._table, row) for row in build_run_rows(tenant, entry.summary)]
         if entry.closed_request_id is not None:
             writes.append(rows.build_delete(self._table, keys.open_request(tenant, entry.closed_request_id)))
+        if entry.task_end is not None:
+            writes.append({"Update": self._task_end_update(tenant, instance.id, entry.task_end)})
         if replacing is None:
             writes.append(
                 rows.build_put(
@@ -209,11 +234,29 @@ class DynamoInstanceStore:
             **rows.schema_attribute(),
         }
 
+    def _task_end_update(self, tenant: str, workflow_id: str, end: TaskEnd) -> Attributes:
+        """Build the update that keeps the end of a task. The end that is kept first stays: workers and requests may
+        write ends at the same time, and a client that was shown one must not be shown another."""
+        return {
+            "TableName": self._table,
+            "Key": keys.workflow_row(tenant, workflow_id, keys.TASK_END),
+            "UpdateExpression": "SET ended = if_not_exists(ended, :ended), #schema = :schema",
+            "ExpressionAttributeNames": {"#schema": "schema"},
+            "ExpressionAttributeValues": {
+                ":ended": {"M": self._text_attribute(tenant, serialization.task_end_text(end))},
+                ":schema": rows.number(keys.SCHEMA),
+            },
+        }
+
     def _text_row(self, tenant: str, workflow_id: str, name: str, text: str) -> Attributes:
-        value: Attributes = {"text": {"S": text}}
-        if len(text) > LONGEST_IN_A_ROW:
-            value = {"kept": {"S": self._values.keep(tenant, text)}}
+        value = self._text_attribute(tenant, text)
         return {**keys.workflow_row(tenant, workflow_id, name), **value, **rows.schema_attribute()}
+
+    def _text_attribute(self, tenant: str, text: str) -> Attributes:
+        """Build the attribute of a text; a long text is an object of the bucket."""
+        if len(text) > LONGEST_IN_A_ROW:
+            return {"kept": {"S": self._values.keep(tenant, text)}}
+        return {"text": {"S": text}}
 
     def _context_row(self, tenant: str, instance: Instance) -> Attributes:
         row = self._text_row(tenant, instance.id, keys.CONTEXT, serialization.text_of(instance.context))

@@ -163,16 +163,14 @@ def put_if(
     return row
 
 
-def repeat_write(write: Callable[..., object], **arguments: Any) -> None:
+def repeat_write[Answer](write: Callable[..., Answer], **arguments: Any) -> Answer:
     """Write one row, repeating the write on conflicts with transactions. Raises Unavailable if they do not end."""
     for attempt in range(ATTEMPTS):
         try:
-            call(write, **arguments)
+            return call(write, **arguments)
         except ClientError as fault:
             if code_of(fault) not in CONFLICT_CODES:
                 raise
-        else:
-            return
         pause(attempt)
     raise Unavailable("An AWS service that this request needs is overloaded.")
 

@@ -16,6 +16,7 @@ from signpost.workflow.instance import (
     Instance,
     InstanceWrite,
     OpenApproval,
+    StoredTask,
     WriteCondition,
 )
 from signpost.workflow.run_summary import RunSummary, starter_key
@@ -23,6 +24,7 @@ from signpost.workflow.running import serialization
 from signpost.workflow.running.linked_writes import hash_note
 from signpost.workflow.running.summaries import summary_text
 from signpost.workflow.running.verification import AuditRow, HistoryRow, RunRecord
+from signpost.workflow.task_ends import TaskEnd
 from signpost.workflow.wakes import Wake
 
 type _InstanceKey = tuple[str, str]
@@ -112,6 +114,7 @@ class MemoryInstanceStore:
         self._runs: dict[tuple[str, str | None], dict[str, str]] = {}
         """The summaries of runs by position, by tenant and starter; those of all starters under None."""
         self._due: dict[_InstanceKey, float] = {}
+        self._task_ends: dict[_InstanceKey, str] = {}
         self.wakes: list[tuple[str, Wake]] = []
         """All wakes, with their tenants. The code that handles a wake removes it."""
 
@@ -147,7 +150,24 @@ class MemoryInstanceStore:
                 self._open_approvals.pop((tenant, entry.closed_request_id), None)
             if entry.summary is not None:
                 self._list_run(tenant, entry.summary)
+            self._keep_task_end(key, entry.task_end)
             return True
+
+    def _keep_task_end(self, key: _InstanceKey, end: TaskEnd | None) -> None:
+        if end is not None:
+            self._task_ends.setdefault(key, serialization.task_end_text(end))
+
+    def find_task(self, tenant: str, workflow_id: str, may_see: Callable[[Instance], bool]) -> StoredTask | None:
+        with self._lock:
+            instance, end = self.load(tenant, workflow_id, may_see), self._task_ends.get((tenant, workflow_id))
+        if instance is None:
+            return None
+        return StoredTask(instance, None if end is None else serialization.task_end_of(end))
+
+    def end_task(self, tenant: str, workflow_id: str, end: TaskEnd) -> TaskEnd:
+        with self._lock:
+            kept = self._task_ends.setdefault((tenant, workflow_id), serialization.task_end_text(end))
+        return serialization.task_end_of(kept)
 
     def _list_run(self, tenant: str, summary: RunSummary) -> None:
         position = keys.run_position(summary.started_at, summary.workflow_id)

@@ -38,6 +38,8 @@ class NewInstance:
     parent: str | None = None
     """The workflow that waits for it."""
     depth: int = 0
+    is_task: bool = False
+    """Whether a client follows it as a task."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,7 @@ class Engine:
             depth=new_instance.depth,
             readers=definition.written_readers,
             state_ends_at=start_state_timeout(definition, definition.initial_state, now),
+            is_task=new_instance.is_task,
         )
         records = (audit_events.workflow_started(definition.id, instance.state, instance.version),)
         walk = Walk(definition, Step(instance, principal, now, records=records, since=FIRST_VERSION), now)

@@ -10,6 +10,7 @@ from signpost.records import dataclass
 from signpost.workflow.audit_events import STATE_TIMED_OUT, TIMED_OUT
 from signpost.workflow.definition import ExecutorSpec
 from signpost.workflow.instance import ApprovalRequest, AuditRecord, EvidenceItem, Hop, Instance, Job
+from signpost.workflow.task_ends import TaskReply
 
 NOOP_KIND = "noop"
 HUMAN_KIND = "human"
@@ -70,6 +71,8 @@ class ExecutorOutcome:
     evidence: Sequence[EvidenceItem] = ()
     request: ApprovalRequest | None = None
     """The approval request, if the executor asked people to approve something."""
+    task_reply: TaskReply | None = None
+    """The reply for the client of a task; None if there is no task, or if no client may be shown the reply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +90,8 @@ class ExecutorFailure:
     """Whether no part of it can still be running."""
     counts: bool = True
     """False if the failure is no sign that the executor does not work."""
+    task_reply: TaskReply | None = None
+    """The reply for the client of a task, if the function itself refused or failed in words of its own."""
 
 
 @dataclass(frozen=True, slots=True)

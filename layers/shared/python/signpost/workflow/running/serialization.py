@@ -22,6 +22,7 @@ from signpost.workflow.instance import (
     Job,
     OpenApproval,
 )
+from signpost.workflow.task_ends import TaskEnd, TaskReply
 
 if TYPE_CHECKING:
     from signpost.workflow.step_questions import StepQuestions
@@ -69,6 +70,7 @@ def _optional_fields(instance: Instance) -> dict[str, Any]:
         "cancelled": None if instance.cancelled is None else asdict(instance.cancelled),
         "fault": None if instance.fault is None else asdict(instance.fault),
         "link": None if instance.link is None else instance.link.fields,
+        "task": instance.is_task or None,
     }
     return {name: part for name, part in parts.items() if part is not None}
 
@@ -103,6 +105,7 @@ def instance_of(workflow_id: str, head: str, context: str, input_text: str, clai
         cancelled=Cancellation(**fields["cancelled"]) if "cancelled" in fields else None,
         fault=InstanceFault(**fields["fault"]) if "fault" in fields else None,
         link=HashLink(**fields["link"]) if "link" in fields else None,
+        is_task=fields.get("task", False),
     )
 
 
@@ -190,6 +193,16 @@ def open_approval_of(text: str) -> OpenApproval:
 def find_open_approval(instance: Instance) -> OpenApproval | None:
     request = instance.open_request
     return None if request is None or request.lapsed else OpenApproval(instance.id, instance.definition_id, request)
+
+
+def task_end_text(end: TaskEnd) -> str:
+    return text_of(asdict(end))
+
+
+def task_end_of(text: str) -> TaskEnd:
+    fields: dict[str, Any] = json.loads(text)
+    reply: dict[str, Any] | None = fields.pop("reply")
+    return TaskEnd(**fields, reply=None if reply is None else TaskReply(**reply))
 
 
 def history_fields(hops: Sequence[Hop], evidence: Sequence[EvidenceItem], recorded: JsonObject) -> JsonObject:

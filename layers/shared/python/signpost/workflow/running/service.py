@@ -57,6 +57,11 @@ WRITE_RETRY_AFTER_MS = 1_000
 """Milliseconds after which a table mostly accepts writes again that it could not take."""
 
 
+def is_workflow_id(text: str) -> bool:
+    """Return whether the text has the form of an id. No other text can be the key of a row."""
+    return _WORKFLOW_ID.fullmatch(text) is not None
+
+
 @dataclass(frozen=True, slots=True)
 class WorkflowRefusal:
     """The refusal of a request that has no instance to show."""
@@ -99,6 +104,8 @@ class StartRequest:
     """The id of the new instance, if it was chosen before."""
     parent: str | None = None
     depth: int = 0
+    is_task: bool = False
+    """Whether the client follows the instance as a task."""
 
 
 def _build_late_refusal(instance: Instance, submission: Submission, now: float) -> Refusal:
@@ -182,7 +189,12 @@ class Workflows:
         """Start an instance of this definition, with an input that it accepts."""
         definition, now = published.definition, self._clock.now()
         new_instance = NewInstance(
-            self.id_for(request, principal), published.digest, start_input, request.parent, request.depth
+            self.id_for(request, principal),
+            published.digest,
+            start_input,
+            request.parent,
+            request.depth,
+            request.is_task,
         )
         step = self._engine.start(definition, new_instance, principal, now)
         if (
@@ -254,11 +266,10 @@ class Workflows:
         return self._build_unknown_definition(definition_id, principal) if definition is None else definition
 
     def load_visible(self, workflow_id: str, principal: Principal) -> LoadedInstance | WorkflowRefusal:
-        is_an_id = _WORKFLOW_ID.fullmatch(workflow_id) is not None  # no other text can be the key of a row
         not_found = WorkflowRefusal("NOT_FOUND", f"There is no workflow {workflow_id} that you may see.")
         instance = (
             self._instances.load(principal.tenant, workflow_id, lambda head: may_read_head(head, principal))
-            if is_an_id
+            if is_workflow_id(workflow_id)
             else None
         )
         if instance is None or not passes_kept_readers(instance, principal):
@@ -278,6 +289,23 @@ class Workflows:
         if instance is None:
             return None
         return LoadedInstance(self._definitions.load_pinned(tenant, instance.definition_id, instance.digest), instance)
+
+    def is_task_over(self, tenant: str, instance: Instance) -> bool:
+        """Return whether the instance is a task that has ended, though its step may still be under way."""
+        if not instance.is_task:
+            return False
+        found = self._instances.find_task(tenant, instance.id, lambda _head: True)
+        return found is not None and found.end is not None
+
+    def cancel_waiting(self, principal: Principal, workflow_id: str, ends_at: float) -> None:
+        """Cancel an instance whose step waits, for the principal that started it. A step that is being executed is left
+        to its end."""
+        for _ in range(DEADLINE_ATTEMPTS):
+            loaded = self.load_instance(principal.tenant, workflow_id)
+            if loaded is None or is_over(loaded.definition, loaded.instance):
+                return
+            if self._process_event(loaded, CancelRequest(principal), ends_at) is not None:
+                return
 
     def cancel_by_system(self, tenant: str, workflow_id: str, ends_at: float) -> None:
         for _ in range(DEADLINE_ATTEMPTS):

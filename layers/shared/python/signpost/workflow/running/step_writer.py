@@ -50,6 +50,7 @@ from signpost.workflow.running.caused_wakes import build_wakes, has_end_to_repor
 from signpost.workflow.running.linked_writes import link_write, order_times
 from signpost.workflow.running.resume import StepResumer
 from signpost.workflow.running.summaries import build_summary
+from signpost.workflow.running.task_endings import find_task_end
 
 if TYPE_CHECKING:
     from signpost.ports import Ids
@@ -136,6 +137,8 @@ class _StepRun:
         """How many hops, evidence items and records of the step have been written."""
         self._executed_claim: Claim | None = None
         """The claim of the last execution."""
+        self._outcome: ExecutorOutcome | ExecutorFailure | None = None
+        """The outcome of the last execution."""
 
     def run(self, step: Step, claim: Claim | None) -> WrittenStep:
         while (pending := step.pending) is not None:
@@ -151,6 +154,7 @@ class _StepRun:
                 if isinstance(outcome, ExecutorFailure) and execution.claim.tainted:
                     outcome = replace(outcome, outcome="unknown")  # even if the last attempt is certain of its own
                 self._executed_claim = execution.claim
+            self._outcome = outcome
             step, claim = self._advance(pending, outcome), None
         return self._settle(step)
 
@@ -320,6 +324,7 @@ class _StepRun:
             due_at=due_at(definition, instance),
             token=self._writer.ids.new(),
             summary=build_summary(definition, instance, self._clock.now()),
+            task_end=find_task_end(instance, self._outcome, self._clock.now()),
         )
         write = link_write(self._context.tenant, last, write, self._clock.now())
         condition = last.write_condition if last is not None else None

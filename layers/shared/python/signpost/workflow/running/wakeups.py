@@ -73,6 +73,10 @@ class Waker:
         if claim is None or not claim.is_free(now) or not self._is_ready(tenant, claim, now):
             return None
         is_lost = claim.standing == "running"
+        if is_lost and self._workflows.is_task_over(tenant, instance):
+            # The client of the task has cancelled it, and does not want it to be executed again.
+            final = replace(instance, claim=replace(claim, resumable=False))
+            return self._engine.advance(definition, final, WakeUp(engine_principal(tenant)), now), None
         new_claim = replace(claim, token=self._ids.new(), lost=claim.lost + is_lost)
         return self._step_writer.resumer.resume(definition, instance, Resumption(claim.job, is_lost), now), new_claim
 

@@ -5,8 +5,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
+from signpost.calling import wire
 from signpost.calling.breaker import Breaker
 from signpost.calling.caller import CALLER_MARGIN, GRACE
+from signpost.calling.failures import REPORTED
+from signpost.calling.function_schemas import listed_output_schema
 from signpost.calling.lookup import FunctionView
 from signpost.calling.runtime_settings import declared_timeout_ms, placement_of
 from signpost.contract import (
@@ -21,13 +24,15 @@ from signpost.contract import (
 )
 from signpost.errors import Unavailable
 from signpost.model import InputRequired, Json, JsonObject, Principal
-from signpost.schema.validation import Validators
+from signpost.schema.limits import is_too_deep
+from signpost.schema.validation import SchemaRefusal, Validators
 from signpost.workflow.audit_events import evidence_refused
 from signpost.workflow.definition import ExecutorSpec
 from signpost.workflow.engine.actors import is_engine
 from signpost.workflow.engine.steps import ExecutorFailure, ExecutorOutcome
 from signpost.workflow.instance import HUMAN_APPROVAL, HUMAN_REQUEST, EvidenceItem
 from signpost.workflow.ports import Deferral, StepExecutor
+from signpost.workflow.task_ends import TaskReply
 
 if TYPE_CHECKING:
     from signpost.calling.ports import FunctionInvoker
@@ -35,6 +40,8 @@ if TYPE_CHECKING:
 
 STILL_RUNNING_CODES = frozenset({"connection_lost", "service_error", "timed_out"})
 """Codes of failures after which the function may still be running: the caller has only stopped waiting."""
+SHOWN_FAILURE_CODES = frozenset({REPORTED, "invalid_arguments"})
+"""Codes of failures that the function itself states. They are results of a task; after others the task has failed."""
 LONGEST_MESSAGE = 1_000
 """Characters that are kept of an executor's message about a failure."""
 LARGEST_EVIDENCE = 100_000
@@ -91,9 +98,39 @@ class FunctionStepExecutor(StepExecutor):
 
     def perform(self, attempt: "StepAttempt") -> "StepOutcome":
         try:
+            schema = self._find_listed_schema(attempt) if attempt.instance.is_task else None
             reply = self._executors.invoke(_build_call_request(attempt))
         except Unavailable:  # raised before a call is sent only; once it is sent, there always is a reply
             return NOT_SENT_FAILURE
+        outcome = self._build_step_outcome(attempt, reply)
+        if isinstance(outcome, Deferral) or not attempt.instance.is_task:
+            return outcome
+        return replace(outcome, task_reply=self._find_task_reply(reply, schema))
+
+    def _find_listed_schema(self, attempt: "StepAttempt") -> JsonObject | None:
+        placement = placement_of(self._functions.state(attempt.principal.tenant, _function_of(attempt.executor)))
+        return None if placement is None else listed_output_schema(placement.hosted)
+
+    def _find_task_reply(self, reply: CallReply, schema: JsonObject | None) -> TaskReply | None:
+        """Return the reply for the client of a task; None if the client of a call that waits is not shown it either."""
+        match reply:
+            case Result(value):
+                # Of a value that is nested too deeply the client is shown a sentence instead.
+                is_shown = schema is None or is_too_deep(value) or self._is_satisfied(schema, value)
+            case Failure(code=code):
+                is_shown = code in SHOWN_FAILURE_CODES
+            case _:
+                is_shown = isinstance(reply, KeptResult)
+        message = wire.reply_message(replace(reply, notices=()))
+        return TaskReply(message, has_output_schema=schema is not None) if is_shown else None
+
+    def _is_satisfied(self, schema: JsonObject, value: Json) -> bool:
+        try:
+            return self._validators.find_violation(schema, value) is None
+        except SchemaRefusal:
+            return False
+
+    def _build_step_outcome(self, attempt: "StepAttempt", reply: CallReply) -> "StepOutcome":
         match reply:
             case Result(value, evidence):
                 return _build_outcome(attempt, value, evidence)

@@ -328,5 +328,5 @@ def build_modern_request(method: str, params: JsonObject, meta: JsonObject = MET
     merged_meta = {**meta, **as_object(params.get("_meta"))}
     message: JsonObject = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": merged_meta}}
     headers = {"content-type": "application/json", "mcp-protocol-version": MODERN, "mcp-method": method}
-    name = params.get("name", params.get("uri"))
+    name = next((params[field] for field in ("name", "uri", "taskId") if field in params), None)
     return message, {**headers, "mcp-name": name} if isinstance(name, str) else headers

@@ -15,7 +15,9 @@ from signpost.mcp.revisions import (
     MODERN_VERSIONS,
     PROTOCOL_VERSION,
 )
+from signpost.mcp.surface import TASKS
 from signpost.model import JsonObject
+from tests.support.task_schemas import CREATED_TASK, DONE, SHOWN_TASK
 
 CAPABILITY_FOR = {
     "elicitation/create": "elicitation",
@@ -61,6 +63,9 @@ EXTENSION_SCHEMAS = {
         "required": ["skill", "ttlMs", "cacheScope"],
         "properties": {"skill": SKILL_SCHEMA, "nextCursor": False},
     },
+    "tasks/get": SHOWN_TASK,
+    "tasks/update": DONE,
+    "tasks/cancel": DONE,
 }
 """Results that the official models do not know, as JSON Schemas by the specifications of the extensions."""
 SAME_RESULT_METHODS = {"resources/directory/read": "resources/list"}
@@ -75,6 +80,11 @@ def check_answer(method: str, version: str, request_params: JsonObject, answer_j
         check_error(answer_json["error"])
         return
     result: dict[str, Any] = answer_json["result"]
+    if result.get("resultType") == "task":
+        Draft202012Validator(CREATED_TASK).validate(result)
+        assert TASKS in _object(_declared_by(request_params).get("extensions")), request_params
+        assert (method, version) == ("tools/call", MODERN_VERSIONS[0]), result
+        return
     if method in EXTENSION_SCHEMAS:
         Draft202012Validator(EXTENSION_SCHEMAS[method]).validate(result)
         assert (version, result["resultType"]) == (MODERN_VERSIONS[0], "complete"), result
@@ -95,9 +105,13 @@ def check_error(error: Any) -> None:
 
 
 def _check_inputs(requests: Mapping[str, Any], request_params: JsonObject) -> None:
-    declared = _object(_object(request_params.get("_meta")).get(CLIENT_CAPABILITIES))
+    declared = _declared_by(request_params)
     for request in requests.values():
         assert CAPABILITY_FOR[request["method"]] in declared, request["method"]
+
+
+def _declared_by(request_params: JsonObject) -> Mapping[str, Any]:
+    return _object(_object(request_params.get("_meta")).get(CLIENT_CAPABILITIES))
 
 
 def check_exchange(body: str | bytes, headers: Mapping[str, str], answer_headers: Mapping[str, str], text: str) -> None:

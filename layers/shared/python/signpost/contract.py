@@ -245,7 +245,8 @@ class HostedFunction:
     """The condition under which lists show it to a principal; None for always."""
 
 
-TASK_CHOICES = ("required", "never", "auto")
+TASK_REQUIRED, TASK_NEVER = "required", "never"
+TASK_CHOICES = (TASK_REQUIRED, TASK_NEVER, "auto")
 CLIENT_CAPABILITIES: Mapping[str, Sequence[str]] = {
     "elicitation": ("form", "url"),
     "sampling": ("tools", "context"),

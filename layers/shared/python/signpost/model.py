@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from math import inf
+from typing import Literal
 
 from signpost.records import dataclass
 
@@ -57,6 +58,8 @@ class Client:
     """The name and version that the client gives itself. Nothing may be decided by it."""
     can_answer: bool = False
     """Whether the client can answer questions: its revision of MCP has a way to ask them."""
+    follows_tasks: bool = False
+    """Whether the client declares that it follows tasks."""
     log_level: str | None = None
     """The lowest level of log messages that the client wants; None for no messages."""
     progress_token: str | int | None = None
@@ -171,6 +174,8 @@ class Tool:
     annotations: JsonObject = field(default_factory=dict[str, Json])
     icons: Sequence[JsonObject] = ()
     meta: JsonObject = field(default_factory=dict[str, Json])
+    is_task: bool = False
+    """Whether a call of it always is a task, so that only clients that follow tasks can call it."""
     mentions: Sequence[str] = ()
     """The tools that its texts name, if all of these are the gateway's. Lists respell them with the names of tools."""
 
@@ -184,6 +189,31 @@ class CallToolResult:
     meta: JsonObject = field(default_factory=dict[str, Json])
     has_links: bool = False
     """Whether the structured content is an answer of the gateway, whose links name tools."""
+
+
+type TaskStatus = Literal["working", "input_required", "completed", "failed", "cancelled"]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A call whose result a client fetches later, as one answer shows it."""
+
+    id: str
+    status: TaskStatus
+    created_at: str
+    updated_at: str
+    ttl_ms: int
+    """Milliseconds from its creation for which it can be read."""
+    poll_ms: int
+    """Milliseconds after which it makes sense to read it again."""
+    message: str = ""
+    """A sentence about the status; empty if there is nothing to say."""
+    result: CallToolResult | None = None
+    """The result of the call; only of a completed task."""
+    failure: JsonObject | None = None
+    """The data of the error; only of a failed task."""
+    questions: Mapping[str, JsonObject] = field(default_factory=dict[str, "JsonObject"])
+    """The requests to the client that are not answered yet; only of a task that requires input."""
 
 
 @dataclass(frozen=True, slots=True)

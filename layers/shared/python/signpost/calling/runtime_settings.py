@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from signpost.contract import FunctionState, HostedFunction, Placement
+from signpost.contract import TASK_NEVER, FunctionState, HostedFunction, Placement
 from signpost.model import SettingValue
 from signpost.records import dataclass
 from signpost.spelling import suggest_name
@@ -170,8 +170,9 @@ def declared_timeout_ms(state: FunctionState) -> int | None:
 
 
 def is_declared_long(hosted: HostedFunction) -> bool:
-    """Tell whether the author declared a timeout that is longer than a client waits."""
-    return (hosted.timeout_ms or 0) > LONGEST_WAIT_MS
+    """Tell whether the author declared a timeout that is longer than a client waits, and did not refuse that calls
+    become tasks or runs."""
+    return hosted.task != TASK_NEVER and (hosted.timeout_ms or 0) > LONGEST_WAIT_MS
 
 
 def may_be_long(hosted: HostedFunction, settings: Mapping[str, SettingValue]) -> bool:
@@ -179,14 +180,19 @@ def may_be_long(hosted: HostedFunction, settings: Mapping[str, SettingValue]) ->
     the setting for all functions of the tenant. The timeout of its executor may still be shorter."""
     for_all = settings.get("tool_timeout_ms")
     return is_declared_long(hosted) or (
-        hosted.timeout_ms is None and isinstance(for_all, int) and for_all > LONGEST_WAIT_MS
+        hosted.task != TASK_NEVER
+        and hosted.timeout_ms is None
+        and isinstance(for_all, int)
+        and for_all > LONGEST_WAIT_MS
     )
 
 
 def is_long_call(state: FunctionState) -> bool:
-    """Tell whether the declared timeout of this function is longer than a client waits."""
-    declared = declared_timeout_ms(state)
-    return declared is not None and declared > LONGEST_WAIT_MS
+    """Tell whether the declared timeout of this function is longer than a client waits, unless its author refuses that
+    calls become tasks or runs."""
+    declared, placement = declared_timeout_ms(state), placement_of(state)
+    is_refused = placement is not None and placement.hosted.task == TASK_NEVER
+    return declared is not None and declared > LONGEST_WAIT_MS and not is_refused
 
 
 def timeout_ms(state: FunctionState, placement: Placement) -> int:

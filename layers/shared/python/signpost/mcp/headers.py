@@ -12,7 +12,14 @@ from signpost.mcp.messages import JsonRpcMessage
 from signpost.mcp.revisions import ProtocolRevision
 from signpost.model import Json, JsonObject, as_object
 
-NAME_PARAMETER = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+NAME_PARAMETER = {
+    "tools/call": "name",
+    "prompts/get": "name",
+    "resources/read": "uri",
+    "tasks/get": "taskId",
+    "tasks/update": "taskId",
+    "tasks/cancel": "taskId",
+}
 """The parameter that `Mcp-Name` repeats, by method."""
 INTEGER = re.compile(r"-?[0-9]{1,20}")
 PARAMETER_HEADER = "x-mcp-header"

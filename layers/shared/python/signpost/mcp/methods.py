@@ -12,7 +12,7 @@ from signpost.mcp.providers import HiddenPromptProvider, PromptProvider
 from signpost.mcp.request import McpRequest
 from signpost.mcp.results import DISCOVERY, LISTS, Freshness, Listing
 from signpost.mcp.revisions import LEGACY_VERSIONS, MODERN_VERSIONS, NEWEST_LEGACY_VERSION, ProtocolRevision
-from signpost.mcp.surface import SKILLS, Surface
+from signpost.mcp.surface import SKILLS, TASKS, Surface
 from signpost.mcp.tool_names import ToolNames, spell_mentions
 from signpost.model import LOG_LEVELS, Call, InputRequired, Json, JsonObject, Prompt, as_object
 from signpost.records import dataclass
@@ -222,6 +222,13 @@ def _parse_texts(arguments: Json) -> Mapping[str, str] | None:
     return texts if len(texts) == len(given) else None
 
 
+def _answer_about_task(request: McpRequest) -> JsonObject | Rejection:
+    # Imported on first use: most clients follow no tasks.
+    from signpost.mcp import tasks_extension  # noqa: PLC0415
+
+    return tasks_extension.TASK_METHODS[request.method](request)
+
+
 METHODS: Mapping[str, Method] = {
     "initialize": Method(_initialize, "legacy"),
     "ping": Method(_ping, "legacy"),
@@ -235,6 +242,9 @@ METHODS: Mapping[str, Method] = {
     "resources/directory/read": Method(agent_skills_extension.read_directory, "modern", needed_capability=SKILLS),
     "skills/list": Method(agent_skills_extension.list_skills, "modern", needed_capability=SKILLS, freshness=LISTS),
     "skills/get": Method(agent_skills_extension.get_skill, "modern", needed_capability=SKILLS, freshness=LISTS),
+    "tasks/get": Method(_answer_about_task, "modern", needed_capability=TASKS),
+    "tasks/update": Method(_answer_about_task, "modern", needed_capability=TASKS),
+    "tasks/cancel": Method(_answer_about_task, "modern", needed_capability=TASKS),
     "prompts/list": Method(_list_prompts, needed_capability="prompts", freshness=LISTS),
     "prompts/get": Method(_get_prompt, needed_capability="prompts"),
     "completion/complete": Method(_complete, needed_capability="completions"),

@@ -15,10 +15,12 @@ if TYPE_CHECKING:
         Completion,
         GetPromptResult,
         InputRequired,
+        Json,
         JsonObject,
         Prompt,
         Resource,
         ResourceTemplate,
+        Task,
         Tool,
     )
 
@@ -32,7 +34,9 @@ class ToolProvider(Protocol):
         """The tool of that name, listed or hidden; None if this provider has none for this caller."""
         ...
 
-    def call_tool(self, tool: Tool, arguments: JsonObject, call: Call) -> CallToolResult | InputRequired | Rejection:
+    def call_tool(
+        self, tool: Tool, arguments: JsonObject, call: Call
+    ) -> CallToolResult | InputRequired | Task | Rejection:
         """Calls the tool. The arguments satisfy its input schema. A rejection says what the client lacks."""
         ...
 
@@ -84,6 +88,22 @@ class SkillProvider(Protocol):
 
     def directory(self, uri: str, call: Call) -> Sequence[Resource] | None:
         """The direct children of the directory at the URI; None if this provider has no directory there."""
+        ...
+
+
+class TaskProvider(Protocol):
+    """The tasks that calls of tools have become. Each belongs to the principal that made the call: for all others there
+    is none, as there is none after its time."""
+
+    def get_task(self, task_id: str, call: Call) -> Task | None: ...
+
+    def answer_task(self, task_id: str, responses: Mapping[str, Json], call: Call) -> bool:
+        """Give a task the answers to its questions, and let it continue once all are answered. Other answers are
+        ignored. Return False if there is no such task."""
+        ...
+
+    def cancel_task(self, task_id: str, call: Call) -> bool:
+        """Cancel a task that has not ended. Return False if there is no such task."""
         ...
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from signpost.errors import INVALID_PARAMS, Rejection
 from signpost.mcp.revisions import CLIENT_CAPABILITIES, CLIENT_INFO, ProtocolRevision
 from signpost.mcp.services import McpServices
-from signpost.mcp.surface import Surface
+from signpost.mcp.surface import TASKS, Surface
 from signpost.model import LOG_LEVELS, Call, Client, JsonObject, as_object
 from signpost.records import dataclass
 
@@ -57,10 +57,12 @@ def parse_client(params: JsonObject, revision: ProtocolRevision) -> Client | Rej
     level = meta.get(LOG_LEVEL)
     if level is not None and level not in LOG_LEVELS:
         return Rejection(INVALID_PARAMS, f"{LOG_LEVEL} must be one of {', '.join(LOG_LEVELS)}.")
+    capabilities = as_object(meta.get(CLIENT_CAPABILITIES))
     return Client(
-        capabilities=as_object(meta.get(CLIENT_CAPABILITIES)),
+        capabilities=capabilities,
         info=as_object(meta.get(CLIENT_INFO)),
         can_answer=True,
+        follows_tasks=isinstance(as_object(capabilities.get("extensions")).get(TASKS), Mapping),
         log_level=level if isinstance(level, str) else None,
         progress_token=progress_token,
         token=client_token,

@@ -1,18 +1,20 @@
 """A surface: one MCP view of the registry, made of providers."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from signpost.mcp.providers import (
     CompletionProvider,
     PromptProvider,
     ResourceProvider,
     SkillProvider,
+    TaskProvider,
     ToolProvider,
 )
 from signpost.model import JsonObject
 from signpost.records import dataclass
 
 SKILLS = "io.modelcontextprotocol/skills"
+TASKS = "io.modelcontextprotocol/tasks"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,8 @@ class Surface:
     prompts: Sequence[PromptProvider] = ()
     completions: Sequence[CompletionProvider] = ()
     skills: Sequence[SkillProvider] = ()
+    tasks: Callable[[], TaskProvider] | None = None
+    """Returns the provider of tasks, which the first task builds; None if no call of a tool becomes a task."""
 
     @property
     def capabilities(self) -> JsonObject:
@@ -40,7 +44,9 @@ class Surface:
 
     @property
     def extensions(self) -> JsonObject:
-        return {SKILLS: {"directoryRead": True}} if self.skills else {}
+        skills: JsonObject = {SKILLS: {"directoryRead": True}} if self.skills else {}
+        tasks: JsonObject = {TASKS: {}} if self.tasks is not None else {}
+        return {**skills, **tasks}
 
     def has_capability(self, name: str) -> bool:
         """Whether the surface has this capability or extension."""

@@ -11,13 +11,19 @@ from signpost.mcp.providers import RefusalFormatter, ToolProvider
 from signpost.mcp.request import McpRequest
 from signpost.mcp.results import Listing
 from signpost.mcp.tool_names import ToolNames, spell_links
-from signpost.model import Call, CallToolResult, InputRequired, JsonObject, Tool, as_object
+from signpost.model import Call, CallToolResult, InputRequired, JsonObject, Task, Tool, as_object
 from signpost.schema.nulls import leave_out_nulls
 from signpost.schema.validation import SchemaRefusal, Violation
 from signpost.spelling import suggest_name
 
 LONGEST_NAME = 120
 """Characters that a rejection repeats of the name of an unknown tool."""
+
+
+CANNOT_FOLLOW = (
+    "This tool answers with a task only, which this connection cannot follow. Use a client that supports the extension "
+    "io.modelcontextprotocol/tasks of MCP 2026-07-28."
+)
 
 
 class InvalidToolResult(Exception):  # noqa: N818 - named after the fault of the result
@@ -47,7 +53,7 @@ def call_tool(request: McpRequest) -> JsonObject | Rejection:
     mismatch = (
         find_parameter_mismatch(tool.input_schema, arguments, request.headers) if request.revision.is_modern else None
     )
-    resumed = mismatch or retry_state.resume(request, tool.name)
+    resumed = mismatch or _find_client_fault(request, tool) or retry_state.resume(request, tool.name)
     if not isinstance(resumed, McpRequest):
         return _conclude(request, resumed)
     return _perform(resumed, provider, tool, names)
@@ -59,12 +65,34 @@ def _perform(request: McpRequest, provider: ToolProvider, tool: Tool, names: Too
     if refusal:
         return _build_result(request, _build_refusal(provider, arguments, refusal), tool, names)
     outcome = provider.call_tool(tool, arguments, replace(request.call, spell_tool=names.spell))
-    if isinstance(outcome, CallToolResult):
-        return _build_result(request, outcome, tool, names)
-    if isinstance(outcome, InputRequired):
-        takes = list(as_object(tool.input_schema.get("properties")))
-        return _conclude(request, retry_state.ask_back(request, outcome, tool.name, takes))
-    return _conclude(request, outcome)
+    return _build_answer(request, outcome, tool, names)
+
+
+def _build_answer(
+    request: McpRequest, outcome: CallToolResult | InputRequired | Task | Rejection, tool: Tool, names: ToolNames
+) -> JsonObject | Rejection:
+    match outcome:
+        case CallToolResult():
+            return _build_result(request, outcome, tool, names)
+        case InputRequired():
+            takes = list(as_object(tool.input_schema.get("properties")))
+            return _conclude(request, retry_state.ask_back(request, outcome, tool.name, takes))
+        case Task():
+            # Imported on first use: most clients follow no tasks.
+            from signpost.mcp.tasks_extension import build_created_task  # noqa: PLC0415
+
+            return build_created_task(outcome)
+        case Rejection():
+            return outcome
+
+
+def _find_client_fault(request: McpRequest, tool: Tool) -> Rejection | None:
+    """Find the extension that a modern client has to declare for a tool that answers with tasks only."""
+    if not tool.is_task or request.call.client.follows_tasks or not request.revision.is_modern:
+        return None
+    from signpost.mcp.tasks_extension import UNDECLARED  # noqa: PLC0415 - as above
+
+    return UNDECLARED
 
 
 def _reject_unknown_tool(name: str, names: ToolNames, call: Call) -> Rejection:
@@ -77,6 +105,8 @@ def _reject_unknown_tool(name: str, names: ToolNames, call: Call) -> Rejection:
 
 
 def _find_refusal(request: McpRequest, tool: Tool, names: ToolNames, arguments: JsonObject) -> str | None:
+    if tool.is_task and not request.revision.is_modern:
+        return CANNOT_FOLLOW
     try:
         violation = request.services.validators.find_violation(tool.input_schema, arguments)
     except SchemaRefusal as fault:

@@ -9,9 +9,9 @@ from signpost.calling.function_schemas import listed_output_schema
 from signpost.calling.lookup import FunctionView
 from signpost.calling.runtime_settings import LONGEST_WAIT_MS, is_long_call, placement_of
 from signpost.content.uris import skill_uri
-from signpost.contract import CallClient, CallReply, CallRequest, HostedFunction
+from signpost.contract import TASK_REQUIRED, CallClient, CallReply, CallRequest, HostedFunction
 from signpost.errors import Rejection
-from signpost.model import Call, CallToolResult, InputRequired, JsonObject, Tool
+from signpost.model import Call, CallToolResult, InputRequired, JsonObject, Task, Tool
 from signpost.surfaces.call_clients import call_client_of, notice_receiver_of
 from signpost.surfaces.reply_results import ReplyResults
 
@@ -23,9 +23,11 @@ if TYPE_CHECKING:
 class LongCallStarter(Protocol):
     """Starts calls that take longer than a client waits; see `long_calls.LongCalls`."""
 
-    def start(self, function: str, arguments: JsonObject, tool: Tool, call: Call) -> CallToolResult: ...
+    def start(self, function: str, arguments: JsonObject, tool: Tool, call: Call) -> CallToolResult | Task: ...
 
-    def find_started(self, function: str, arguments: JsonObject, tool: Tool, call: Call) -> CallToolResult | None: ...
+    def find_started(
+        self, function: str, arguments: JsonObject, tool: Tool, call: Call
+    ) -> CallToolResult | Task | None: ...
 
 
 class FunctionCalls:
@@ -48,13 +50,12 @@ class FunctionCalls:
 
     def call_function(
         self, function: str, arguments: JsonObject, tool: Tool, call: Call
-    ) -> CallToolResult | InputRequired | Rejection:
+    ) -> CallToolResult | InputRequired | Task | Rejection:
         """Call `function` for the tool `tool` and return the tool's result."""
         client = call_client_of(call)
         if (rejection := self._reject_lacking_client(function, call.principal.tenant, client)) is not None:
             return rejection
-        # Clients expect the result of a tool with an output schema, so a run cannot be its answer.
-        if tool.output_schema is None and is_long_call(self._functions.state(call.principal.tenant, function)):
+        if self._is_left_to_worker(function, tool, call):
             return self._long_calls().start(function, arguments, tool, call)
         if call.client.token is not None:
             # The client may be repeating a call that started a run before the declared timeout was lowered.
@@ -84,6 +85,15 @@ class FunctionCalls:
             return reply
         return self._results.build(reply, has_output_schema=tool.output_schema is not None)
 
+    def _is_left_to_worker(self, function: str, tool: Tool, call: Call) -> bool:
+        """Tell whether a run makes the call: as a task for a client that follows tasks, else as a run that the client
+        reads. A client without tasks expects the result of a tool with an output schema, so a run cannot be its answer.
+        """
+        state = self._functions.state(call.principal.tenant, function)
+        if call.client.follows_tasks:
+            return tool.is_task or is_long_call(state)
+        return tool.output_schema is None and is_long_call(state)
+
 
 def tool_of(hosted: HostedFunction, name: str, description: str, input_schema: JsonObject) -> Tool:
     """Build the tool of a function as clients see it."""
@@ -96,6 +106,7 @@ def tool_of(hosted: HostedFunction, name: str, description: str, input_schema: J
         annotations=hosted.annotations,
         icons=hosted.icons,
         meta=_client_meta(hosted),
+        is_task=hosted.task == TASK_REQUIRED,
     )
 
 

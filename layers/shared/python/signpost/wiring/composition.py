@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from signpost.surfaces.function_calls import LongCallStarter
     from signpost.surfaces.gateway.discovery import Discovery
     from signpost.surfaces.gateway.run_search import RunSearch
+    from signpost.surfaces.tasks import Tasks
     from signpost.wiring.workflows import WorkflowServices
     from signpost.workflow import ports as workflow_ports
 
@@ -48,6 +49,7 @@ class GatewayComposition:
     discovery: "Callable[[], Discovery]"
     definitions: "Callable[[], workflow_ports.DefinitionSource]"
     workflow_services: "Callable[[], WorkflowServices]"
+    tasks: "Callable[[], Tasks]"
     long_calls: "Callable[[], LongCallStarter]"
 
 
@@ -61,6 +63,7 @@ def compose_gateway(adapters: GatewayAdapters, telemetry: Telemetry) -> GatewayC
     definitions = cache(lambda: _build_definitions(adapters, catalogue, policy, calls, skills()))
     api_keys = ApiKeyAuthenticator(keys=adapters.api_keys, clock=clock)
     workflow_services = cache(lambda: _build_workflow_services(adapters, definitions(), calls, api_keys))
+    tasks = cache(lambda: _build_tasks(workflow_services(), adapters))
     keys = KeyRing(store=adapters.master_keys, clock=clock)
     calls = _build_call_services(adapters, keys, telemetry)
     documents = _build_document_services(adapters, revisions, calls, policy)
@@ -83,7 +86,8 @@ def compose_gateway(adapters: GatewayAdapters, telemetry: Telemetry) -> GatewayC
         discovery=cache(lambda: _build_discovery(composition)),
         definitions=definitions,
         workflow_services=workflow_services,
-        long_calls=cache(lambda: _build_long_calls(workflow_services(), calls, adapters)),
+        tasks=tasks,
+        long_calls=cache(lambda: _build_long_calls(workflow_services(), calls, adapters, tasks())),
     )
     return composition
 
@@ -208,9 +212,15 @@ def _build_workflow_services(
     )
 
 
+def _build_tasks(services: "WorkflowServices", adapters: GatewayAdapters) -> "Tasks":
+    from signpost.wiring import workflows  # noqa: PLC0415 - as above
+
+    return workflows.build_tasks(services, adapters.instances(), adapters.long_answers, adapters.clock)
+
+
 def _build_long_calls(
-    services: "WorkflowServices", calls: CallServices, adapters: GatewayAdapters
+    services: "WorkflowServices", calls: CallServices, adapters: GatewayAdapters, tasks: "Tasks"
 ) -> "LongCallStarter":
     from signpost.wiring import workflows  # noqa: PLC0415 - as above
 
-    return workflows.build_long_calls(services, calls, adapters.clock, adapters.alarm)
+    return workflows.build_long_calls(services, calls, adapters.clock, adapters.alarm, tasks)

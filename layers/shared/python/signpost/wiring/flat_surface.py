@@ -31,4 +31,4 @@ def build_flat_surface(composition: GatewayComposition) -> Surface:
     )
     tools = (skills, fetch, gateway_tools, workflows)
     surface = surface_parts.build_surface("flat", INSTRUCTIONS, MENTIONS, composition, tools)
-    return replace(surface, tools=(*surface.tools, CatalogTool(surface, composition.sealer)))
+    return replace(surface, tools=(*surface.tools, CatalogTool(surface, composition.sealer)), tasks=composition.tasks)

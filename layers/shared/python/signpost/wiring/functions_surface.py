@@ -1,5 +1,7 @@
 """Builds the surface of `/mcp/functions`. Imported at its first request, as that of `/mcp/flat`."""
 
+from dataclasses import replace
+
 from signpost.mcp.surface import Surface
 from signpost.surfaces.functions.bridge_tools import INSTRUCTIONS, FunctionTools
 from signpost.surfaces.gateway.tool_specs import RUN_TOOLS
@@ -19,4 +21,5 @@ def build_functions_surface(composition: GatewayComposition) -> Surface:
     )
     fetch = surface_parts.build_fetch_tool(composition, listed=True)
     # The gateway tools come first: they are found without reading a function's row.
-    return surface_parts.build_surface("functions", INSTRUCTIONS, (), composition, [gateway_tools, tools, fetch])
+    surface = surface_parts.build_surface("functions", INSTRUCTIONS, (), composition, [gateway_tools, tools, fetch])
+    return replace(surface, tasks=composition.tasks)

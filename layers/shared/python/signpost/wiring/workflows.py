@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from signpost.adapters.clock import UtcTimeFormat
 from signpost.adapters.dynamodb.instances import DynamoInstanceStore
 from signpost.catalogue.cache import CatalogueView
 from signpost.catalogue.catalogue_access import CatalogueAccess
@@ -12,6 +13,8 @@ from signpost.records import dataclass
 from signpost.schema.validation import Validators
 from signpost.surfaces.gateway.workflow_tools import WorkflowToolRunner
 from signpost.surfaces.long_calls import LongCalls
+from signpost.surfaces.reply_results import ReplyResults
+from signpost.surfaces.tasks import NoTaskQuestions, Tasks
 from signpost.wiring.calling import CallServices
 from signpost.workflow.engine.engine import Engine
 from signpost.workflow.engine.steps import CHILD_WORKFLOW_KIND, FUNCTION_KIND, HUMAN_KIND, NOOP_KIND
@@ -19,6 +22,7 @@ from signpost.workflow.running.attempts import ExecutionServices
 from signpost.workflow.running.executors.child_workflow import ChildWorkflowExecutor
 from signpost.workflow.running.executors.function import FunctionStepExecutor
 from signpost.workflow.running.executors.human import HumanExecutor
+from signpost.workflow.running.run_tasks import RunTasks
 from signpost.workflow.running.service import Workflows
 from signpost.workflow.running.step_rights import RightsOfRequest
 from signpost.workflow.running.step_writer import StepWriter
@@ -28,6 +32,7 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
     from signpost.catalogue.run_functions import RunFunctions
+    from signpost.content.ports import AnswerStore
     from signpost.ports import Alarm, Clock, Ids, TextStore
     from signpost.workflow.ports import (
         DefinitionSource,
@@ -170,11 +175,26 @@ def build_own_starts(
     return OwnStarts(scheduled, TriggerStarter(starter))
 
 
-def build_long_calls(services: WorkflowServices, calling: CallServices, clock: "Clock", alarm: "Alarm") -> LongCalls:
+def build_tasks(
+    services: WorkflowServices, instances: "InstanceStore", long_answers: "AnswerStore", clock: "Clock"
+) -> Tasks:
+    return Tasks(
+        runs=RunTasks(workflows=services.workflows, instances=instances, clock=clock),
+        questions=NoTaskQuestions(),
+        results=ReplyResults(long_answers),
+        clock=clock,
+        times=UtcTimeFormat(),
+    )
+
+
+def build_long_calls(
+    services: WorkflowServices, calling: CallServices, clock: "Clock", alarm: "Alarm", tasks: Tasks
+) -> LongCalls:
     return LongCalls(
         workflows=services.workflows,
         functions=calling.functions,
         breaker=calling.breaker,
         clock=clock,
         validators=Validators(alarm),
+        tasks=tasks,
     )

@@ -14,7 +14,7 @@ from signpost.calling.runtime_settings import may_be_long, placement_of
 from signpost.catalogue.exposure import is_never_a_tool, is_tool
 from signpost.contract import HostedFunction
 from signpost.errors import Rejection
-from signpost.model import Call, CallToolResult, InputRequired, JsonObject, Tool
+from signpost.model import Call, CallToolResult, InputRequired, JsonObject, Task, Tool
 from signpost.policy.access import Access
 from signpost.records import dataclass
 from signpost.surfaces.function_calls import FunctionCalls, tool_of
@@ -65,7 +65,9 @@ class FunctionTools:
             return None
         return _build_tool(placement.hosted) if self._access.admits(call.principal, function) else None
 
-    def call_tool(self, tool: Tool, arguments: JsonObject, call: Call) -> CallToolResult | InputRequired | Rejection:
+    def call_tool(
+        self, tool: Tool, arguments: JsonObject, call: Call
+    ) -> CallToolResult | InputRequired | Task | Rejection:
         return self._calls.call_function(function_of(tool.name) or "", arguments, tool, call)
 
     def _tools_for(self, call: Call) -> _FunctionToolSet:

@@ -10,6 +10,7 @@ from signpost.adapters.memory import MemoryBreakers
 from signpost.calling.failures import FAILURES, failure, reported_failure
 from signpost.calling.lookup import REVALIDATION_INTERVAL
 from signpost.contract import BreakerState, ClientPresentation, Failure, HostedFunction, KeptResult, Result
+from signpost.mcp.dispatch import LONGEST_ANSWER
 from signpost.mcp.revisions import CLIENT_CAPABILITIES
 from signpost.mcp.surface import TASKS
 from signpost.model import JsonObject
@@ -168,6 +169,16 @@ def test_a_result_that_is_too_long_for_a_run_is_whole_in_the_task(client: TaskCl
     task = client.get(task_id)
     assert (task["status"], len(task["result"]["content"][0]["text"]) > 1_100_000) == ("completed", True)
     assert "inDoubt" in client.read_run(task_id)
+
+
+def test_a_result_that_is_too_long_for_an_answer_is_a_link_in_the_task(client: TaskClient) -> None:
+    client.replies[BUILD] = Result("x" * LONGEST_ANSWER)
+    task = client.run_task()
+    (link,) = [block for block in task["result"]["content"] if block["type"] == "resource_link"]
+    kept: Any = client.gateway.adapters.long_answers
+    whole = json.loads(kept.kept[link["uri"]])
+    assert (task["status"], task["result"]["resultType"]) == ("completed", "complete")
+    assert (len(whole["content"][0]["text"]), whole["isError"]) == (LONGEST_ANSWER, False)
 
 
 @pytest.mark.parametrize("code", sorted(set(FAILURES) - {"invalid_arguments"}))

@@ -199,8 +199,7 @@ def _perform(
 def _encode_result(
     request: McpRequest, result: JsonObject | results.Listing, freshness: results.Freshness | None
 ) -> str:
-    server = request.services.server.load_last(request.call.principal.tenant)
-    return results.to_text(result, request.revision, freshness, server.info)
+    return results.to_text(result, request.revision, freshness, request.server_info)
 
 
 def _encode_notifications(notifications: Sequence[JsonObject]) -> Sequence[str]:
@@ -236,21 +235,29 @@ def _is_too_long(text: str) -> bool:
 def _build_link_reply(
     request: McpRequest, result: JsonObject | results.Listing, text: str, message_id: MessageId | None
 ) -> McpReply:
-    """Keeps a tool result that is too long to be sent and builds a reply that links to it."""
+    """Keeps a tool result that is too long to be sent, also that of a task, and builds a reply that links to it."""
+    if isinstance(result, Mapping) and request.method == "tasks/get" and "result" in result:
+        task_result = as_object(result["result"])
+        linked = _link_tool_result(request, task_result, messages.encode(task_result))
+        complete = results.add_envelope(linked, request.revision, None, request.server_info)
+        return _build_result_reply(_encode_result(request, {**result, "result": complete}, None), message_id)
     if request.method != "tools/call" or isinstance(result, results.Listing) or "content" not in result:
         return _build_error_reply(
             Rejection(INTERNAL_ERROR, f"The answer has more than {LONGEST_ANSWER} bytes and cannot be sent."),
             message_id,
             request.revision,
         )
+    return _build_result_reply(_encode_result(request, _link_tool_result(request, result, text), None), message_id)
+
+
+def _link_tool_result(request: McpRequest, result: JsonObject, text: str) -> JsonObject:
+    """Keeps the text of a tool result and builds the result that links to it."""
     try:
         address = request.services.long_answers.keep(request.call.principal.tenant, text)
     except Unavailable:
         # Not a 503, which would invite the client to repeat a tool call that has been carried out.
-        linked = results.build_lost_result(request.revision)
-    else:
-        linked = results.build_link_result(result, address, request.revision)
-    return _build_result_reply(_encode_result(request, linked, None), message_id)
+        return results.build_lost_result(request.revision)
+    return results.build_link_result(result, address, request.revision)
 
 
 def _build_result_reply(text: str, message_id: MessageId | None) -> McpReply:

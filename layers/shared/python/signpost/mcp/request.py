@@ -33,6 +33,11 @@ class McpRequest:
     rounds: "Rounds | None" = None
     """What was asked and answered before, if this is not the first attempt."""
 
+    @property
+    def server_info(self) -> JsonObject:
+        """The server as results name it in their `_meta`."""
+        return self.services.server.load_last(self.call.principal.tenant).info
+
     def with_arguments(self, arguments: JsonObject) -> "McpRequest":
         """Returns the request with its arguments as they are used, which is the form that sealed state is bound to."""
         return replace(self, params={**self.params, "arguments": arguments})

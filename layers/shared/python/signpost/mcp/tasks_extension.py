@@ -85,9 +85,8 @@ def build_task(task: Task, request: McpRequest) -> JsonObject:
 def _build_inner_result(task: Task, request: McpRequest) -> JsonObject:
     """Build the result with the envelope of the answer that a client waiting for the call would have had."""
     assert task.result is not None  # noqa: S101 - asked for completed tasks only
-    server = request.services.server.load_last(request.call.principal.tenant)
     result = results.build_tool_result(task.result, request.revision)
-    return results.add_envelope(result, request.revision, None, server.info)
+    return results.add_envelope(result, request.revision, None, request.server_info)
 
 
 def _common_fields(task: Task) -> Mapping[str, Json]:

@@ -137,6 +137,7 @@ REPLIES: Mapping[str, Result | Failure] = {
 }
 
 
+@pytest.mark.invariant(157)
 @pytest.mark.parametrize("schema", [None, OPEN], ids=["no output schema", "an output schema"])
 @pytest.mark.parametrize("name", REPLIES)
 def test_the_result_of_a_task_is_the_result_of_a_call_that_waits(name: str, schema: JsonObject | None) -> None:
@@ -232,7 +233,7 @@ def test_methods_of_the_former_tasks_do_not_exist(client: TaskClient, method: st
     assert client.request(method, {"taskId": "wf_1"})["error"]["code"] == -32601
 
 
-@pytest.mark.invariant(149)
+@pytest.mark.invariant(152)
 @pytest.mark.parametrize("method", ["tasks/get", "tasks/update", "tasks/cancel"])
 def test_unknown_foreign_and_expired_tasks_get_the_same_answer(client: TaskClient, method: str) -> None:
     expired, own_key = client.start_task(), client.key
@@ -301,7 +302,7 @@ def test_a_function_that_requires_a_task_is_left_to_the_worker_though_it_is_shor
     assert (client.get(task_id)["status"], len(client.calls)) == ("completed", 1)
 
 
-@pytest.mark.invariant(150)
+@pytest.mark.invariant(153)
 def test_a_function_that_requires_a_task_is_not_run_for_a_client_without_tasks(client: TaskClient) -> None:
     client.host(hosted_build(timeout_ms=SHORT_MS, task="required"))
     client.capabilities = {}
@@ -311,7 +312,7 @@ def test_a_function_that_requires_a_task_is_not_run_for_a_client_without_tasks(c
     assert (client.calls, client.gateway.instances.wakes) == ([], [])
 
 
-@pytest.mark.invariant(150)
+@pytest.mark.invariant(153)
 @pytest.mark.parametrize("endpoint", [FLAT, BRIDGE])
 def test_a_function_that_requires_a_task_answers_old_clients_with_a_sentence(endpoint: str) -> None:
     client = TaskClient(endpoint, LEGACY, timeout_ms=SHORT_MS, task="required")
@@ -383,7 +384,7 @@ def freeze(task: Any) -> str:
     return json.dumps({name: value for name, value in task.items() if name != "pollIntervalMs"}, sort_keys=True)
 
 
-@pytest.mark.invariant(151)
+@pytest.mark.invariant(154)
 def test_a_completed_task_does_not_change_when_its_run_goes_on(client: TaskClient) -> None:
     client.replies[BUILD] = Result({"built": "ship"})
     task_id = client.start_task(what="ship")
@@ -401,7 +402,7 @@ def test_a_completed_task_does_not_change_when_its_run_goes_on(client: TaskClien
     assert freeze(client.get(task_id)) == told
 
 
-@pytest.mark.invariant(151)
+@pytest.mark.invariant(154)
 @pytest.mark.parametrize("transition", ["$retry", "$resolve"])
 def test_a_failed_task_does_not_change_when_an_operator_resolves_its_run(transition: str) -> None:
     client = TaskClient(FLAT)
@@ -432,7 +433,7 @@ def test_the_pause_between_two_reads_grows_with_the_age_of_the_task(client: Task
 # Cancellation.
 
 
-@pytest.mark.invariant(152)
+@pytest.mark.invariant(155)
 def test_a_cancelled_task_that_waits_for_a_worker_is_not_executed(client: TaskClient) -> None:
     task_id = client.start_task()
     assert client.cancel(task_id).keys() == {"resultType", "_meta"}
@@ -447,7 +448,7 @@ def test_a_cancelled_task_that_waits_for_a_worker_is_not_executed(client: TaskCl
     assert freeze(client.get(task_id)) == freeze(told)
 
 
-@pytest.mark.invariant(152)
+@pytest.mark.invariant(155)
 def test_a_task_that_is_cancelled_while_its_function_runs_stays_cancelled(client: TaskClient) -> None:
     client.during = lambda: client.cancel(task_id)
     task_id = client.start_task()
@@ -459,7 +460,7 @@ def test_a_task_that_is_cancelled_while_its_function_runs_stays_cancelled(client
     assert freeze(client.get(task_id)) == freeze(told)
 
 
-@pytest.mark.invariant(152)
+@pytest.mark.invariant(155)
 @pytest.mark.parametrize("reply", [Result({}), failure("crashed", BUILD)])
 def test_a_task_that_has_ended_is_not_cancelled(client: TaskClient, reply: Result | Failure) -> None:
     client.replies[BUILD] = reply
@@ -491,7 +492,7 @@ def lose_worker(client: TaskClient) -> None:
     client.worker = build_memory_worker(client.gateway)
 
 
-@pytest.mark.invariant(153)
+@pytest.mark.invariant(156)
 def test_a_task_of_a_lost_worker_fails_and_is_not_executed_again(client: TaskClient) -> None:
     task_id = client.start_task()
     lose_worker(client)
@@ -504,7 +505,7 @@ def test_a_task_of_a_lost_worker_fails_and_is_not_executed_again(client: TaskCli
     assert "inDoubt" in client.read_run(task_id)
 
 
-@pytest.mark.invariant(153)
+@pytest.mark.invariant(156)
 def test_a_lost_task_fails_though_its_client_does_not_ask(client: TaskClient) -> None:
     task_id = client.start_task()
     lose_worker(client)
@@ -513,7 +514,7 @@ def test_a_lost_task_fails_though_its_client_does_not_ask(client: TaskClient) ->
     assert (client.get(task_id)["status"], len(client.calls)) == ("failed", 1)
 
 
-@pytest.mark.invariant(153)
+@pytest.mark.invariant(156)
 def test_a_task_of_a_lost_worker_is_executed_again_if_its_function_is_idempotent(client: TaskClient) -> None:
     client.host(hosted_build(idempotent=True))
     task_id = client.start_task(what="ship")
@@ -526,7 +527,7 @@ def test_a_task_of_a_lost_worker_is_executed_again_if_its_function_is_idempotent
     assert len({call["idempotencyKey"] for call in client.calls}) == 1
 
 
-@pytest.mark.invariant(152)
+@pytest.mark.invariant(155)
 def test_a_cancelled_task_of_a_lost_worker_is_not_executed_again(client: TaskClient) -> None:
     client.host(hosted_build(idempotent=True))
     task_id = client.start_task()
@@ -537,7 +538,7 @@ def test_a_cancelled_task_of_a_lost_worker_is_not_executed_again(client: TaskCli
     assert (client.get(task_id)["status"], len(client.calls)) == ("cancelled", 1)
 
 
-@pytest.mark.invariant(151)
+@pytest.mark.invariant(154)
 def test_the_result_of_a_worker_that_is_late_does_not_change_a_failed_task(client: TaskClient) -> None:
     task_id = client.start_task()
 

@@ -1,4 +1,4 @@
-"""A function that takes longer than a client waits, and declares so with its timeout."""
+"""Functions that take longer than a client waits: one declares so with its timeout, the other requires a task."""
 
 import time
 
@@ -6,7 +6,7 @@ from signpost.model import Json, JsonObject
 from signpost.toolkit import Context, Function, executor
 from stage import effects
 
-LONGEST_MS = 45_000
+LONGEST_MS = 120_000
 
 
 def _linger(arguments: JsonObject, ctx: Context) -> Json:
@@ -15,4 +15,7 @@ def _linger(arguments: JsonObject, ctx: Context) -> Json:
     return {"time": began, "subject": ctx.principal.subject, "tenant": ctx.principal.tenant, "step": ctx.step}
 
 
-handler = executor(Function("patient::linger", _linger, {"type": "object"}, timeout_ms=LONGEST_MS))
+handler = executor(
+    Function("patient::linger", _linger, {"type": "object"}, timeout_ms=LONGEST_MS),
+    Function("patient::toil", _linger, {"type": "object"}, timeout_ms=LONGEST_MS, task="required"),
+)

@@ -9,11 +9,11 @@ import pytest
 from signpost.adapters.memory import MemoryBreakers
 from signpost.calling.failures import FAILURES, failure, reported_failure
 from signpost.calling.lookup import REVALIDATION_INTERVAL
-from signpost.contract import BreakerState, ClientPresentation, Failure, HostedFunction, KeptResult, Result
+from signpost.contract import BreakerState, CallReply, ClientPresentation, Failure, HostedFunction, KeptResult, Result
 from signpost.mcp.dispatch import LONGEST_ANSWER
 from signpost.mcp.revisions import CLIENT_CAPABILITIES
 from signpost.mcp.surface import TASKS
-from signpost.model import JsonObject
+from signpost.model import InputRequired, Json, JsonObject
 from signpost.workflow.running.run_tasks import TASK_SECONDS
 from tests.support.function_tools import LEGACY, TENANT, YARD, FunctionToolClient, read_text
 from tests.support.memory_gateway import MODERN, build_modern_request
@@ -549,3 +549,142 @@ def test_the_result_of_a_worker_that_is_late_does_not_change_a_failed_task(clien
     client.during = overstay
     client.run_worker()
     assert (client.get(task_id)["status"], client.read_run(task_id)["context"]) == ("failed", {"lastResult": {}})
+
+
+# Questions of a running function.
+
+
+def ask(*keys: str, fields: str = "name", kind: str = "string", state: Any = None) -> InputRequired:
+    schema: JsonObject = {"type": "object", "properties": {fields: {"type": kind}}, "required": [fields]}
+    params: JsonObject = {"message": "Please say.", "requestedSchema": schema}
+    return InputRequired({key: {"method": "elicitation/create", "params": params} for key in keys}, state)
+
+
+def accept(**content: Any) -> JsonObject:
+    return {"action": "accept", "content": content}
+
+
+class AskedTaskClient(TaskClient):
+    """A client that follows tasks and answers questions of a function, which replies in turn."""
+
+    def __init__(self, *replies: CallReply, **hosted: Any) -> None:
+        super().__init__(**hosted)
+        self.capabilities = {**DECLARED, "elicitation": {}}
+        self.turns = list(replies)
+
+    @override
+    def _answer(self, message: JsonObject) -> JsonObject:
+        self.replies[BUILD] = self.turns.pop(0)
+        return super()._answer(message)
+
+    def answer(self, task_id: str, **responses: Json) -> None:
+        """Answer by the keys of the function, in the current round."""
+        shown = {name.partition(".")[2]: name for name in self.get(task_id).get("inputRequests", {})}
+        self.update(task_id, {shown[key]: response for key, response in responses.items()})
+
+    def update(self, task_id: str, responses: JsonObject) -> None:
+        answer = self.request("tasks/update", {"taskId": task_id, "inputResponses": responses})["result"]
+        assert answer.keys() == {"resultType", "_meta"}
+
+
+@pytest.mark.invariant(158)
+def test_a_task_whose_function_asks_requires_input_and_continues_with_the_answers() -> None:
+    client = AskedTaskClient(ask("who", state={"so": "far"}), Result("Hello, Alice."))
+    task_id = client.start_task(what="ship")
+    client.run_worker()
+    asked = client.get(task_id)
+    assert (asked["status"], list(asked["inputRequests"])) == ("input_required", ["1.who"])
+    assert asked["inputRequests"]["1.who"]["method"] == "elicitation/create"
+    assert "requestState" not in asked
+    client.answer(task_id, who=accept(name="Alice"))
+    assert (client.get(task_id)["status"], len(client.calls)) == ("working", 1)
+    client.run_worker()
+    first, second = client.calls
+    assert (second["answers"], second["state"]) == ({"who": accept(name="Alice")}, {"so": "far"})
+    assert first["idempotencyKey"] == second["idempotencyKey"]
+    assert client.get(task_id)["result"]["content"][0]["text"] == "Hello, Alice."
+
+
+@pytest.mark.invariant(158)
+def test_questions_of_a_task_can_be_answered_one_after_the_other() -> None:
+    client = AskedTaskClient(ask("a", "b"), Result("both"))
+    task_id = client.start_task()
+    client.run_worker()
+    client.answer(task_id, a=accept(name="one"))
+    client.run_worker()
+    assert list(client.get(task_id)["inputRequests"]) == ["1.b"]
+    client.answer(task_id, b={"action": "decline"})
+    client.run_worker()
+    assert client.calls[1]["answers"] == {"a": accept(name="one"), "b": {"action": "decline"}}
+    assert client.get(task_id)["status"] == "completed"
+
+
+@pytest.mark.invariant(158)
+@pytest.mark.parametrize(
+    "responses",
+    [
+        {},
+        {"who": accept(name="x")},
+        {"2.who": accept(name="x")},
+        {"1.who": accept(name=7)},
+        {"1.who": 7},
+        {"1.who": {}},
+    ],
+)
+def test_answers_that_were_not_asked_or_do_not_fit_change_nothing(responses: JsonObject) -> None:
+    client = AskedTaskClient(ask("who"))
+    task_id = client.start_task()
+    client.run_worker()
+    told = freeze(client.get(task_id))
+    client.update(task_id, responses)
+    client.run_worker()
+    assert (freeze(client.get(task_id)), len(client.calls)) == (told, 1)
+
+
+@pytest.mark.invariant(158)
+def test_an_answer_that_is_sent_again_does_not_answer_a_later_question_of_the_same_key() -> None:
+    client = AskedTaskClient(ask("who"), ask("who", fields="age", kind="integer"), Result("done"))
+    task_id = client.start_task()
+    client.run_worker()
+    client.update(task_id, {"1.who": accept(name="Alice")})
+    client.run_worker()
+    asked = client.get(task_id)
+    assert list(asked["inputRequests"]) == ["2.who"]
+    client.update(task_id, {"1.who": accept(age=7)})
+    client.run_worker()
+    assert freeze(client.get(task_id)) == freeze(asked)
+    client.update(task_id, {"2.who": accept(age=8)})
+    client.run_worker()
+    assert client.calls[2]["answers"] == {"who": accept(age=8)}
+
+
+def test_a_task_that_requires_input_can_be_cancelled() -> None:
+    client = AskedTaskClient(ask("who"))
+    task_id = client.start_task()
+    client.run_worker()
+    client.cancel(task_id)
+    client.update(task_id, {"1.who": accept(name="late")})
+    client.run_worker(is_swept=True)
+    assert (client.get(task_id)["status"], len(client.calls)) == ("cancelled", 1)
+
+
+def test_answers_to_a_task_that_has_ended_or_does_not_ask_are_ignored() -> None:
+    client = AskedTaskClient(Result("done"))
+    task_id = client.start_task()
+    client.update(task_id, {"1.who": accept(name="early")})
+    assert client.get(task_id)["status"] == "working"
+    client.run_worker()
+    told = freeze(client.get(task_id))
+    client.update(task_id, {"1.who": accept(name="late")})
+    assert freeze(client.get(task_id)) == told
+
+
+def test_a_task_whose_questions_are_answered_by_its_run_continues() -> None:
+    client = AskedTaskClient(ask("who"), Result("done"))
+    task_id = client.start_task()
+    client.run_worker()
+    (link,) = [link for link in client.read_run(task_id)["links"] if link["args"].get("transition") == "$answer"]
+    arguments = {**link["args"]["arguments"], "who": accept(name="Alice")}
+    client.call("workflow.submit", {**link["args"], "arguments": arguments})
+    client.run_worker(is_swept=True)
+    assert client.get(task_id)["status"] == "completed"

@@ -1,14 +1,16 @@
 """Tasks of MCP as views of runs: the status, the result and the questions of a run of one function."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from signpost.calling import wire
 from signpost.model import Call, CallToolResult, InputRequired, Json, JsonObject, Task, TaskStatus
 from signpost.surfaces.reply_results import ReplyResults
+from signpost.surfaces.task_questions import NO_QUESTIONS, select_answers, show_questions
 from signpost.workflow.instance import Claim, Instance, StoredTask
 from signpost.workflow.running.attempts import SETTLE_SECONDS
 from signpost.workflow.running.run_tasks import TASK_SECONDS, RunTasks
+from signpost.workflow.running.service import Workflows
 from signpost.workflow.task_ends import TaskEnd, TaskReply
 
 if TYPE_CHECKING:
@@ -16,33 +18,8 @@ if TYPE_CHECKING:
 
 SHORTEST_POLL, LONGEST_POLL = 1.0, 5.0
 """Bounds, in seconds, of the time after which a client reads a task again."""
-NO_QUESTIONS: Mapping[str, JsonObject] = {}
 POLLS_PER_AGE = 10
 """A client that reads a task each time after the proposed pause finds its end after at most a tenth more time."""
-
-
-class TaskQuestions(Protocol):
-    """The questions of runs whose function waits for answers."""
-
-    def open_questions(self, instance: Instance) -> Mapping[str, JsonObject]:
-        """Return the requests to the client that are not answered; empty if the function does not wait for answers.
-        No key is used again in the life of a task."""
-        ...
-
-    def answer(self, instance: Instance, responses: Mapping[str, Json], call: Call, ends_at: float) -> None:
-        """Give the function the answers that fit its open questions, and let it continue once all are answered."""
-        ...
-
-
-class NoTaskQuestions:
-    """The questions of runs whose functions cannot ask."""
-
-    def open_questions(self, instance: Instance) -> Mapping[str, JsonObject]:
-        del instance
-        return NO_QUESTIONS
-
-    def answer(self, instance: Instance, responses: Mapping[str, Json], call: Call, ends_at: float) -> None:
-        """Do nothing: no question is open."""
 
 
 class Tasks:
@@ -52,13 +29,13 @@ class Tasks:
         self,
         *,
         runs: RunTasks,
-        questions: TaskQuestions,
+        workflows: Workflows,
         results: ReplyResults,
         clock: "Clock",
         times: "TimeFormat",
     ) -> None:
         self._runs = runs
-        self._questions = questions
+        self._workflows = workflows
         self._results = results
         self._clock = clock
         self._times = times
@@ -71,8 +48,9 @@ class Tasks:
         found = self._runs.find(task_id, call.principal)
         if found is None:
             return False
-        if found.end is None and self._questions.open_questions(found.instance):
-            self._questions.answer(found.instance, responses, call, self._ends_at(call))
+        given = select_answers(found.instance, responses)
+        if given and found.end is None:
+            self._workflows.answer_questions(task_id, given, call.principal, self._ends_at(call))
         return True
 
     def cancel_task(self, task_id: str, call: Call) -> bool:
@@ -80,7 +58,7 @@ class Tasks:
 
     def describe(self, stored: StoredTask) -> Task:
         instance, end, now = stored.instance, stored.end, self._clock.now()
-        questions = self._questions.open_questions(instance) if end is None else NO_QUESTIONS
+        questions = show_questions(instance) if end is None else NO_QUESTIONS
         status: TaskStatus = end.status if end is not None else "input_required" if questions else "working"
         return Task(
             id=instance.id,

@@ -14,7 +14,7 @@ from signpost.schema.validation import Validators
 from signpost.surfaces.gateway.workflow_tools import WorkflowToolRunner
 from signpost.surfaces.long_calls import LongCalls
 from signpost.surfaces.reply_results import ReplyResults
-from signpost.surfaces.tasks import NoTaskQuestions, Tasks
+from signpost.surfaces.tasks import Tasks
 from signpost.wiring.calling import CallServices
 from signpost.workflow.engine.engine import Engine
 from signpost.workflow.engine.steps import CHILD_WORKFLOW_KIND, FUNCTION_KIND, HUMAN_KIND, NOOP_KIND
@@ -180,7 +180,7 @@ def build_tasks(
 ) -> Tasks:
     return Tasks(
         runs=RunTasks(workflows=services.workflows, instances=instances, clock=clock),
-        questions=NoTaskQuestions(),
+        workflows=services.workflows,
         results=ReplyResults(long_answers),
         clock=clock,
         times=UtcTimeFormat(),

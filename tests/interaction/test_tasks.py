@@ -688,3 +688,46 @@ def test_a_task_whose_questions_are_answered_by_its_run_continues() -> None:
     client.call("workflow.submit", {**link["args"], "arguments": arguments})
     client.run_worker(is_swept=True)
     assert client.get(task_id)["status"] == "completed"
+
+
+def answer_call(client: AskedTaskClient, asked: Any, **responses: Json) -> Any:
+    """Send the call again, with answers to the questions that it was answered with."""
+    params: dict[str, Any] = {"name": client.name, "arguments": {"what": "ship"}, "inputResponses": responses}
+    state = {} if "requestState" not in asked else {"requestState": asked["requestState"]}
+    return client.request("tools/call", {**params, **state})["result"]
+
+
+@pytest.mark.invariant(158)
+def test_a_short_function_that_needs_answers_asks_in_the_call_and_its_task_starts_with_them() -> None:
+    client = AskedTaskClient(
+        ask("who", state="asked"), Result("Hello, Alice."), timeout_ms=SHORT_MS, task="required", needs=("elicitation",)
+    )
+    asked = client.start(what="ship")
+    assert (asked["resultType"], list(asked["inputRequests"]), "taskId" in asked) == ("input_required", ["who"], False)
+    created = answer_call(client, asked, who=accept(name="Alice"))
+    assert (created["resultType"], "requestState" in created, len(client.calls)) == ("task", False, 1)
+    client.run_worker()
+    assert (client.calls[1]["answers"], client.calls[1]["state"]) == ({"who": accept(name="Alice")}, "asked")
+    task = client.get(created["taskId"])
+    assert (task["status"], task["result"]["content"][0]["text"]) == ("completed", "Hello, Alice.")
+
+
+@pytest.mark.invariant(158)
+def test_further_questions_of_such_a_function_are_those_of_the_task() -> None:
+    client = AskedTaskClient(
+        ask("who", state=1), ask("how", state=2), Result("done"), timeout_ms=SHORT_MS, task="required", needs=("roots",)
+    )
+    created = answer_call(client, client.start(what="ship"), who=accept(name="Alice"))
+    client.run_worker()
+    asked = client.get(created["taskId"])
+    assert (asked["status"], list(asked["inputRequests"])) == ("input_required", ["2.how"])
+    client.answer(created["taskId"], how=accept(name="fast"))
+    client.run_worker()
+    assert client.calls[2]["answers"] == {"who": accept(name="Alice"), "how": accept(name="fast")}
+
+
+def test_a_long_function_that_needs_answers_asks_in_its_task() -> None:
+    client = AskedTaskClient(ask("who"), needs=("elicitation",))
+    task_id = client.start_task()
+    client.run_worker()
+    assert client.get(task_id)["status"] == "input_required"

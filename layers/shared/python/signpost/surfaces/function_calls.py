@@ -9,7 +9,7 @@ from signpost.calling.function_schemas import listed_output_schema
 from signpost.calling.lookup import FunctionView
 from signpost.calling.runtime_settings import LONGEST_WAIT_MS, is_long_call, placement_of
 from signpost.content.uris import skill_uri
-from signpost.contract import TASK_REQUIRED, CallClient, CallReply, CallRequest, HostedFunction
+from signpost.contract import TASK_REQUIRED, CallClient, CallReply, CallRequest, FunctionState, HostedFunction
 from signpost.errors import Rejection
 from signpost.model import Call, CallToolResult, InputRequired, JsonObject, Task, Tool
 from signpost.surfaces.call_clients import call_client_of, notice_receiver_of
@@ -90,9 +90,16 @@ class FunctionCalls:
         reads. A client without tasks expects the result of a tool with an output schema, so a run cannot be its answer.
         """
         state = self._functions.state(call.principal.tenant, function)
-        if call.client.follows_tasks:
-            return tool.is_task or is_long_call(state)
-        return tool.output_schema is None and is_long_call(state)
+        if not call.client.follows_tasks:
+            return tool.output_schema is None and is_long_call(state)
+        return is_long_call(state) or (tool.is_task and not _asks_first(state, call))
+
+
+def _asks_first(state: FunctionState, call: Call) -> bool:
+    """Tell whether this is the first round of a call of a function that cannot work without a client's answers: it asks
+    in the call itself, and the task starts with the answers. A long function asks in the task."""
+    placement = placement_of(state)
+    return placement is not None and bool(placement.hosted.needs) and not call.answers
 
 
 def tool_of(hosted: HostedFunction, name: str, description: str, input_schema: JsonObject) -> Tool:

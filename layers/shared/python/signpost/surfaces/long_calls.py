@@ -27,6 +27,7 @@ from signpost.workflow.running.service import (
     WorkflowRefusal,
     Workflows,
 )
+from signpost.workflow.step_questions import StepQuestions
 
 if TYPE_CHECKING:
     from signpost.ports import Clock
@@ -120,8 +121,14 @@ class LongCalls:
 
 
 def _build_start(function: str, arguments: JsonObject, call: Call) -> StartRequest:
+    """Build the start, with the answers that the client has given to the function in earlier rounds of the call."""
+    given = StepQuestions("", {}, call.answers, call.state) if call.answers else None
     return StartRequest(
-        PROXY_WORKFLOW, input_of(function, arguments), call.client.token, is_task=call.client.follows_tasks
+        PROXY_WORKFLOW,
+        input_of(function, arguments),
+        call.client.token,
+        is_task=call.client.follows_tasks,
+        questions=given,
     )
 
 

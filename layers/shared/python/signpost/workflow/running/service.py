@@ -42,6 +42,7 @@ from signpost.workflow.running import overrides
 from signpost.workflow.running.answers import may_read, may_read_head, passes_kept_readers
 from signpost.workflow.running.linked_writes import order_times
 from signpost.workflow.running.step_writer import StepContext, StepWriter
+from signpost.workflow.step_questions import StepQuestions
 
 if TYPE_CHECKING:
     from signpost.ports import Clock, Ids
@@ -106,6 +107,8 @@ class StartRequest:
     depth: int = 0
     is_task: bool = False
     """Whether the client follows the instance as a task."""
+    questions: StepQuestions | None = None
+    """The answers that the function of the first step was given before."""
 
 
 def _build_late_refusal(instance: Instance, submission: Submission, now: float) -> Refusal:
@@ -202,6 +205,7 @@ class Workflows:
         ) is not None:
             step = self._engine.submit_after_start(definition, step, submission, now)
         context = self._build_context(definition, principal.tenant, ends_at, is_awaited=request.parent is None)
+        context = replace(context, questions=request.questions)
         written = self._step_writer.write_step(context, step, None)
         if written is None:
             return self._answer_repeated_start(new_instance.workflow_id, request, principal)

@@ -51,6 +51,7 @@ from signpost.workflow.running.linked_writes import link_write, order_times
 from signpost.workflow.running.resume import StepResumer
 from signpost.workflow.running.summaries import build_summary
 from signpost.workflow.running.task_endings import find_task_end
+from signpost.workflow.step_questions import StepQuestions
 
 if TYPE_CHECKING:
     from signpost.ports import Ids
@@ -75,6 +76,8 @@ class StepContext:
     """When the caller has to have its answer."""
     is_awaited: bool = True
     """Whether a caller receives the outcome."""
+    questions: StepQuestions | None = None
+    """The answers that the function of the first step was given before the instance was started."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +188,8 @@ class _StepRun:
         now, ids = self._clock.now(), self._writer.ids
         kinds = {candidate.kind for candidate in retry_policy_of(pending.executor, pending.reliability).candidates}
         child = f"wf_{ids.new()}" if CHILD_WORKFLOW_KIND in kinds else None
-        return Claim(ids.new(), "waiting", job_of(pending), since=now, until=now, child=child)
+        questions = self._context.questions if self._last_written is None else None
+        return Claim(ids.new(), "waiting", job_of(pending), since=now, until=now, child=child, questions=questions)
 
     def _begin_execution(self, step: Step, pending: PendingExecution, claim: Claim) -> Execution | WrittenStep:
         """Claim the execution for this call, with the lease that it needs. Return the written step instead if there is

@@ -7,13 +7,16 @@ from typing import Any, override
 import pytest
 
 from signpost.adapters.memory import MemoryBreakers
+from signpost.adapters.memory.instances import MemoryInstanceStore
 from signpost.calling.failures import FAILURES, failure, reported_failure
 from signpost.calling.lookup import REVALIDATION_INTERVAL
 from signpost.contract import BreakerState, CallReply, ClientPresentation, Failure, HostedFunction, KeptResult, Result
+from signpost.errors import Unavailable
 from signpost.mcp.dispatch import LONGEST_ANSWER
 from signpost.mcp.revisions import CLIENT_CAPABILITIES
 from signpost.mcp.surface import TASKS
 from signpost.model import InputRequired, Json, JsonObject
+from signpost.workflow.instance import InstanceWrite, WriteCondition
 from signpost.workflow.running.run_tasks import TASK_SECONDS
 from tests.support.function_tools import LEGACY, TENANT, YARD, FunctionToolClient, read_text
 from tests.support.memory_gateway import MODERN, build_modern_request
@@ -731,3 +734,38 @@ def test_a_long_function_that_needs_answers_asks_in_its_task() -> None:
     task_id = client.start_task()
     client.run_worker()
     assert client.get(task_id)["status"] == "input_required"
+
+
+# Cancellations that are interrupted.
+
+
+class UncancellableWorkflows(MemoryInstanceStore):
+    """A store that keeps the ends of tasks, and whose other writes fail while the test says so."""
+
+    is_down = False
+
+    @override
+    def save(self, tenant: str, entry: InstanceWrite, *, replacing: WriteCondition | None) -> bool:
+        if self.is_down:
+            raise Unavailable("The table is overloaded.")
+        return super().save(tenant, entry, replacing=replacing)
+
+
+@pytest.mark.invariant(155)
+@pytest.mark.parametrize("is_repeated", [False, True])
+def test_a_task_whose_run_could_not_be_cancelled_is_not_executed(*, is_repeated: bool) -> None:
+    client, instances = TaskClient(), UncancellableWorkflows()
+    client.gateway.instances = instances
+    client.gateway.replace_adapters(instances=lambda: instances)
+    client.worker = build_memory_worker(client.gateway)
+    task_id = client.start_task()
+    instances.is_down = True
+    client.cancel(task_id)
+    instances.is_down = False
+    assert client.get(task_id)["status"] == "cancelled"
+    if is_repeated:
+        client.cancel(task_id)
+        assert client.read_run(task_id)["cancelled"]
+    client.run_worker()
+    assert (client.calls, client.get(task_id)["status"]) == ([], "cancelled")
+    assert client.read_run(task_id)["cancelled"]

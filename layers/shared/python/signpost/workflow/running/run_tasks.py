@@ -4,8 +4,10 @@ A task is shown to the principal that started it, for a day. The last status tha
 a row that is written once. So nothing that happens to the run later changes what the client was told.
 """
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from signpost.errors import Unavailable
 from signpost.model import Principal
 from signpost.workflow.engine.permissions import is_starter
 from signpost.workflow.instance import Instance, StoredTask
@@ -50,9 +52,11 @@ class RunTasks:
         found = self.find(task_id, principal)
         if found is None:
             return False
-        if found.end is None:
+        end = found.end
+        if end is None:
             end = self._instances.end_task(principal.tenant, task_id, build_cancelled_end(self._clock.now()))
-            if end.status == "cancelled":
+        if end.status == "cancelled":
+            with suppress(Unavailable):  # a worker that takes up the run finds the task cancelled, and cancels the run
                 self._workflows.cancel_waiting(principal, task_id, ends_at)
         return True
 

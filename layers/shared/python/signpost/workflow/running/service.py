@@ -36,7 +36,7 @@ from signpost.workflow.engine.engine import Engine, NewInstance
 from signpost.workflow.engine.permissions import ANSWER
 from signpost.workflow.engine.steps import CancelRequest, QuestionAnswers, Refusal, StatusCheck, Step, Submission
 from signpost.workflow.expressions import is_same
-from signpost.workflow.instance import AuditEvent, Instance, is_over
+from signpost.workflow.instance import FIRST_VERSION, AuditEvent, Instance, is_over
 from signpost.workflow.ports import PublishedDefinition
 from signpost.workflow.running import overrides
 from signpost.workflow.running.answers import may_read, may_read_head, passes_kept_readers
@@ -294,12 +294,12 @@ class Workflows:
             return None
         return LoadedInstance(self._definitions.load_pinned(tenant, instance.definition_id, instance.digest), instance)
 
-    def is_task_over(self, tenant: str, instance: Instance) -> bool:
-        """Return whether the instance is a task that has ended, though its step may still be under way."""
-        if not instance.is_task:
+    def is_unwanted(self, tenant: str, instance: Instance) -> bool:
+        """Return whether the first step of the instance is under way for a task that its client has cancelled."""
+        if not instance.is_task or instance.version != FIRST_VERSION:
             return False
         found = self._instances.find_task(tenant, instance.id, lambda _head: True)
-        return found is not None and found.end is not None
+        return found is not None and found.end is not None and found.end.status == "cancelled"
 
     def cancel_waiting(self, principal: Principal, workflow_id: str, ends_at: float) -> None:
         """Cancel an instance whose step waits, for the principal that started it. A step that is being executed is left

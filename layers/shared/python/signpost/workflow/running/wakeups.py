@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from signpost.workflow.definition import Definition
 from signpost.workflow.engine.actors import engine_principal
 from signpost.workflow.engine.engine import Engine
 from signpost.workflow.engine.steps import CancelRequest, Resumption, Step, WakeUp
@@ -72,13 +73,20 @@ class Waker:
         claim = instance.claim
         if claim is None or not claim.is_free(now) or not self._is_ready(tenant, claim, now):
             return None
+        if self._workflows.is_unwanted(tenant, instance):
+            return self._give_up(definition, instance, claim), None
         is_lost = claim.standing == "running"
-        if is_lost and self._workflows.is_task_over(tenant, instance):
-            # The client of the task has cancelled it, and does not want it to be executed again.
-            final = replace(instance, claim=replace(claim, resumable=False))
-            return self._engine.advance(definition, final, WakeUp(engine_principal(tenant)), now), None
         new_claim = replace(claim, token=self._ids.new(), lost=claim.lost + is_lost)
         return self._step_writer.resumer.resume(definition, instance, Resumption(claim.job, is_lost), now), new_claim
+
+    def _give_up(self, definition: Definition, instance: Instance, claim: Claim) -> Step:
+        """Decide the step of a task that its client has cancelled: nothing is executed any more. An instance whose
+        execution may have happened stays in doubt."""
+        principal, now = claim.job.principal, self._clock.now()
+        if claim.may_be_abandoned:
+            return self._engine.advance(definition, instance, CancelRequest(principal), now)
+        final = replace(instance, claim=replace(claim, standing="running", resumable=False))
+        return self._engine.advance(definition, final, WakeUp(principal), now)
 
     def _renew_claim_token(self, woken_step: Step) -> Step:
         """Give a waiting claim a new token: a worker that is just about to take it up has not seen this change, and

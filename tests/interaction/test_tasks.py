@@ -693,6 +693,35 @@ def test_a_task_whose_questions_are_answered_by_its_run_continues() -> None:
     assert client.get(task_id)["status"] == "completed"
 
 
+@pytest.mark.parametrize(
+    ("declared", "shown"),
+    [
+        ({}, []),
+        ({"elicitation": {}}, ["1.form"]),
+        ({"elicitation": {"url": {}}}, ["1.form", "1.page"]),
+        ({"sampling": {}, "roots": {}}, ["1.model", "1.roots"]),
+    ],
+)
+def test_a_client_is_shown_the_questions_that_it_can_be_asked(declared: JsonObject, shown: list[str]) -> None:
+    page: JsonObject = {
+        "method": "elicitation/create",
+        "params": {"mode": "url", "message": "Sign.", "url": "https://sign.example/1"},
+    }
+    block: JsonObject = {"type": "text", "text": "Name a colour."}
+    model: JsonObject = {
+        "method": "sampling/createMessage",
+        "params": {"maxTokens": 5, "messages": [{"role": "user", "content": block}]},
+    }
+    questions = {**ask("form").requests, "page": page, "model": model, "roots": {"method": "roots/list"}}
+    client = AskedTaskClient(InputRequired(questions))
+    task_id = client.start_task()
+    client.run_worker()
+    client.capabilities = {**DECLARED, **declared}
+    task = client.get(task_id)
+    assert (task["status"], list(task["inputRequests"])) == ("input_required", shown)
+    assert "`$answer`" in task["statusMessage"]
+
+
 def answer_call(client: AskedTaskClient, asked: Any, **responses: Json) -> Any:
     """Send the call again, with answers to the questions that it was answered with."""
     params: dict[str, Any] = {"name": client.name, "arguments": {"what": "ship"}, "inputResponses": responses}

@@ -27,7 +27,7 @@ _QUESTION: JsonObject = {
     "required": ["method"],
     "properties": {"method": {"enum": ["elicitation/create", "sampling/createMessage", "roots/list"]}},
 }
-_QUESTIONS: JsonObject = {"type": "object", "minProperties": 1, "additionalProperties": _QUESTION}
+_QUESTIONS: JsonObject = {"type": "object", "additionalProperties": _QUESTION}
 
 
 def _task(result_type: str, status: str | Sequence[str], **more: JsonObject) -> JsonObject:

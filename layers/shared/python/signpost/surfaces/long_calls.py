@@ -96,7 +96,7 @@ class LongCalls:
     def _find_task(self, instance: Instance, call: Call) -> Task | None:
         """Return the task of a run that was started now, or before by the same token; None if it has expired."""
         is_new = instance.claim is not None and instance.claim.standing == "waiting"
-        return self._tasks.describe(StoredTask(instance)) if is_new else self._tasks.get_task(instance.id, call)
+        return self._tasks.describe(StoredTask(instance), call) if is_new else self._tasks.get_task(instance.id, call)
 
     def _was_started(self, request: StartRequest, call: Call) -> bool:
         """Tell whether the client's token has started this run before: a repeated call finds it even if it would be

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from signpost.calling import wire
 from signpost.model import Call, CallToolResult, InputRequired, Json, JsonObject, Task, TaskStatus
 from signpost.surfaces.reply_results import ReplyResults
-from signpost.surfaces.task_questions import NO_QUESTIONS, select_answers, show_questions
+from signpost.surfaces.task_questions import NO_QUESTIONS, is_answerable, select_answers, show_questions
 from signpost.workflow.instance import Claim, Instance, StoredTask
 from signpost.workflow.running.attempts import SETTLE_SECONDS
 from signpost.workflow.running.run_tasks import TASK_SECONDS, RunTasks
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
 SHORTEST_POLL, LONGEST_POLL = 1.0, 5.0
 """Bounds, in seconds, of the time after which a client reads a task again."""
+UNSHOWN_QUESTIONS = (
+    "The function waits for answers. This client does not declare the capabilities for all of its questions. Answer "
+    "these by the link `$answer` of the run: workflow.get with the taskId as `workflowId` shows it."
+)
 POLLS_PER_AGE = 10
 """A client that reads a task each time after the proposed pause finds its end after at most a tenth more time."""
 
@@ -42,7 +46,7 @@ class Tasks:
 
     def get_task(self, task_id: str, call: Call) -> Task | None:
         found = self._runs.find(task_id, call.principal)
-        return None if found is None else self.describe(found)
+        return None if found is None else self.describe(found, call)
 
     def answer_task(self, task_id: str, responses: Mapping[str, Json], call: Call) -> bool:
         found = self._runs.find(task_id, call.principal)
@@ -56,10 +60,13 @@ class Tasks:
     def cancel_task(self, task_id: str, call: Call) -> bool:
         return self._runs.cancel(task_id, call.principal, self._ends_at(call))
 
-    def describe(self, stored: StoredTask) -> Task:
+    def describe(self, stored: StoredTask, call: Call) -> Task:
+        """Describe a task to its client, with the questions that this client can be asked."""
         instance, end, now = stored.instance, stored.end, self._clock.now()
-        questions = show_questions(instance) if end is None else NO_QUESTIONS
-        status: TaskStatus = end.status if end is not None else "input_required" if questions else "working"
+        asked = show_questions(instance) if end is None else NO_QUESTIONS
+        declared = call.client.capabilities
+        shown = {key: question for key, question in asked.items() if is_answerable(question, declared)}
+        status: TaskStatus = end.status if end is not None else "input_required" if asked else "working"
         return Task(
             id=instance.id,
             status=status,
@@ -67,10 +74,10 @@ class Tasks:
             updated_at=self._times.text_of(_changed_at(instance, end)),
             ttl_ms=round(TASK_SECONDS * 1000),
             poll_ms=_poll_ms(instance, now),
-            message=_message_of(instance, end, questions, now),
+            message=_message_of(instance, end, len(asked), len(shown), now),
             result=None if end is None or end.reply is None else self._build_result(end.reply),
             failure=None if end is None or end.status != "failed" else _describe_failure(end),
-            questions=questions,
+            questions=shown,
         )
 
     def _build_result(self, reply: TaskReply) -> CallToolResult:
@@ -94,10 +101,12 @@ def _poll_ms(instance: Instance, now: float) -> int:
     return round(min(max(age / POLLS_PER_AGE, SHORTEST_POLL), LONGEST_POLL) * 1000)
 
 
-def _message_of(instance: Instance, end: TaskEnd | None, questions: Mapping[str, JsonObject], now: float) -> str:
+def _message_of(instance: Instance, end: TaskEnd | None, asked: int, shown: int, now: float) -> str:
     if end is not None:
         return end.message
-    if questions:
+    if asked > shown:
+        return UNSHOWN_QUESTIONS
+    if asked:
         return "The function waits for answers to its questions."
     return "" if instance.claim is None else _describe_wait(instance.claim, now)
 

@@ -14,6 +14,7 @@ from signpost.mcp.surface import TASKS
 from signpost.model import JsonObject
 from signpost.workflow.wakes import WakeMessage
 from stage.crashes import CRASH_STEP, CRASHED_AT, MORTAL_VARIABLE, PROCESS
+from tests.support.counted_gateway import counted_gateway
 from tests.support.deployed_workflows import DeployedWorkflows, deploy_workflows
 from tests.support.effort import count_repetitions
 from tests.support.executors import SHORT_LEASE_MARGIN_MS, Executors
@@ -24,7 +25,7 @@ from tests.support.waiting import wait_for
 pytestmark = pytest.mark.cloud
 
 BRIDGE = "/mcp/functions"
-DECLARED: JsonObject = {"extensions": {TASKS: {}}}
+DECLARED: JsonObject = {"extensions": {TASKS: {}}, "elicitation": {}}
 SECONDS = count_repetitions(3, proof=90)
 """That the function takes; in `make prove` more than API Gateway gives a request."""
 ANSWERED_WITHIN = 10
@@ -115,6 +116,45 @@ def test_a_task_that_is_cancelled_while_its_function_runs_stays_cancelled(
     assert run["context"]["lastResult"]["time"] == 1
     caller.cancel(task_id)
     assert caller.get(task_id)["status"] == "cancelled"
+
+
+@pytest.mark.invariant(158)
+def test_a_task_asks_in_the_middle_and_finishes_with_the_answer(executors: Executors, caller: TaskCaller) -> None:
+    effect = uuid.uuid4().hex
+    task_id = caller.start("patient__interview", effect=effect, seconds=SECONDS)
+    asked = wait_for(
+        "the question",
+        lambda: caller.get(task_id),
+        lambda task: task["status"] in ("input_required", *ENDINGS),
+        patience=PATIENCE,
+    )
+    (key,) = asked["inputRequests"]
+    answers = {key: {"action": "accept", "content": {"name": "Alice"}}}
+    assert caller.request("tasks/update", {"taskId": task_id, "inputResponses": answers})["resultType"] == "complete"
+    done = caller.wait_for_end(task_id)
+    assert (done["status"], done["result"]["structuredContent"]["name"]) == ("completed", "Alice"), done
+    assert executors.count_effect(effect) == 1
+
+
+def test_reading_a_task_costs_one_query(laptop: Laptop, executors: Executors, caller: TaskCaller, key: str) -> None:
+    with counted_gateway(laptop, executors.gateway) as gateway:
+
+        def request(method: str, **params: Any) -> tuple[Any, Mapping[str, int]]:
+            meta: JsonObject = {CLIENT_CAPABILITIES: DECLARED}
+            answer, calls = gateway.request(key, method, {**params, "_meta": meta}, path=BRIDGE)
+            assert answer.status == 200, answer.text
+            return answer.json["result"], calls
+
+        arguments = {"effect": uuid.uuid4().hex, "seconds": 0}
+        request("tools/call", name="patient__toil", arguments=arguments)  # reads the function and its settings
+        created, calls = request("tools/call", name="patient__toil", arguments=arguments)
+        assert calls == {"TransactWriteItems": 1}, created
+        task_id = created["taskId"]
+        assert request("tasks/get", taskId=task_id)[1] == {"Query": 1}
+        caller.wait_for_end(task_id)
+        done, calls = request("tasks/get", taskId=task_id)
+        assert (done["status"], calls) == ("completed", {"Query": 1}), done
+        assert request("tasks/cancel", taskId=task_id)[1] == {"Query": 1}
 
 
 # Workers that are killed.

@@ -49,12 +49,18 @@ class CountedGateway:
         self._meanwhile[operation] = happens
 
     def request(
-        self, key: str, method: str, params: JsonObject | None = None, remaining_ms: int = 30_000
+        self,
+        key: str,
+        method: str,
+        params: JsonObject | None = None,
+        remaining_ms: int = 30_000,
+        *,
+        path: str = "/mcp",
     ) -> tuple[GatewayAnswer, Mapping[str, int]]:
         """Send a request, and return the answer and the calls to AWS that it took."""
         message, headers = build_modern_request(method, params or {})
         return self._send(
-            "POST", "/mcp", {**headers, "authorization": f"Bearer {key}"}, json.dumps(message), remaining_ms
+            "POST", path, {**headers, "authorization": f"Bearer {key}"}, json.dumps(message), remaining_ms
         )
 
     def get(self, key: str, path: str) -> tuple[GatewayAnswer, Mapping[str, int]]:

@@ -18,6 +18,7 @@ from signpost.mcp.surface import TASKS
 from signpost.model import InputRequired, Json, JsonObject
 from signpost.workflow.instance import InstanceWrite, WriteCondition
 from signpost.workflow.running.run_tasks import TASK_SECONDS
+from signpost.workflow.task_ends import TaskEnd
 from tests.support.function_tools import LEGACY, TENANT, YARD, FunctionToolClient, read_text
 from tests.support.memory_gateway import MODERN, build_modern_request
 from tests.support.memory_worker import build_memory_worker
@@ -807,3 +808,31 @@ def test_a_task_whose_run_could_not_be_cancelled_is_not_executed(*, is_repeated:
     client.run_worker()
     assert (client.calls, client.get(task_id)["status"]) == ([], "cancelled")
     assert client.read_run(task_id)["cancelled"]
+
+
+class OvertakenEnds(MemoryInstanceStore):
+    """A store in which something else happens right before an end of a task is kept."""
+
+    happens: Callable[[], object] = staticmethod(lambda: None)
+
+    @override
+    def end_task(self, tenant: str, workflow_id: str, end: TaskEnd) -> TaskEnd:
+        self.happens()
+        return super().end_task(tenant, workflow_id, end)
+
+
+@pytest.mark.invariant(155)
+@pytest.mark.parametrize("reply", [Result({"built": "ship"}), reported_failure("permanent_error", "No wood.")])
+def test_a_task_that_ends_right_before_its_cancellation_is_kept_stays_as_it_ended(reply: Result | Failure) -> None:
+    client, instances = TaskClient(), OvertakenEnds()
+    client.gateway.instances = instances
+    client.gateway.replace_adapters(instances=lambda: instances)
+    client.worker = build_memory_worker(client.gateway)
+    client.replies[BUILD] = reply
+    task_id = client.start_task()
+    instances.happens = client.run_worker
+    client.cancel(task_id)
+    instances.happens = lambda: None
+    told = client.get(task_id)
+    assert (told["status"], told["result"]["isError"]) == ("completed", isinstance(reply, Failure))
+    assert "cancelled" not in client.read_run(task_id)

@@ -757,7 +757,12 @@ def test_a_short_function_that_needs_answers_asks_in_the_call_and_its_task_start
 @pytest.mark.invariant(159)
 def test_further_questions_of_such_a_function_are_those_of_the_task() -> None:
     client = AskedTaskClient(
-        ask("who", state=1), ask("how", state=2), Result("done"), timeout_ms=SHORT_MS, task="required", needs=("roots",)
+        ask("who", state=1),
+        ask("how", state=2),
+        Result("done"),
+        timeout_ms=SHORT_MS,
+        task="required",
+        needs=("elicitation",),
     )
     created = answer_call(client, client.start(what="ship"), who=accept(name="Alice"))
     client.run_worker()

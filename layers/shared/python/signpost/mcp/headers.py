@@ -12,14 +12,7 @@ from signpost.mcp.messages import JsonRpcMessage
 from signpost.mcp.revisions import ProtocolRevision
 from signpost.model import Json, JsonObject, as_object
 
-NAME_PARAMETER = {
-    "tools/call": "name",
-    "prompts/get": "name",
-    "resources/read": "uri",
-    "tasks/get": "taskId",
-    "tasks/update": "taskId",
-    "tasks/cancel": "taskId",
-}
+NAME_PARAMETER = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 """The parameter that `Mcp-Name` repeats, by method."""
 INTEGER = re.compile(r"-?[0-9]{1,20}")
 PARAMETER_HEADER = "x-mcp-header"
@@ -32,11 +25,16 @@ def find_mismatch(message: JsonRpcMessage, revision: ProtocolRevision, headers: 
     expected: dict[str, Json] = {"mcp-protocol-version": revision.version, "mcp-method": message.method}
     if message.method in NAME_PARAMETER:
         expected["mcp-name"] = message.params.get(NAME_PARAMETER[message.method])
-    for name, value in expected.items():
-        if name not in headers:
-            return Rejection(HEADER_MISMATCH, f"The header {name} is missing.")
-        if decode_header(headers[name]) != value:
-            return Rejection(HEADER_MISMATCH, f"The header {name} does not agree with the body.")
+    faults = (find_header_fault(name, value, headers) for name, value in expected.items())
+    return next((fault for fault in faults if fault is not None), None)
+
+
+def find_header_fault(name: str, value: Json, headers: Mapping[str, str]) -> Rejection | None:
+    """Find the fault of a header that repeats a value of the body."""
+    if name not in headers:
+        return Rejection(HEADER_MISMATCH, f"The header {name} is missing.")
+    if decode_header(headers[name]) != value:
+        return Rejection(HEADER_MISMATCH, f"The header {name} does not agree with the body.")
     return None
 
 

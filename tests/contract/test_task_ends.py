@@ -1,7 +1,6 @@
 """What every store of instances promises about the ends of tasks."""
 
 import uuid
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
@@ -93,8 +92,12 @@ def test_an_end_that_was_written_with_a_step_stays(store: Store, tenant: str, ta
 @pytest.mark.invariant(155)
 def test_all_of_several_writers_get_the_same_end(store: Store, tenant: str, task: Instance) -> None:
     ends = [TaskEnd("failed", NOW + number, f"by {number}") for number in range(RACERS)]
+
+    def keep(end: TaskEnd) -> TaskEnd:
+        return store.end_task(tenant, task.id, end)
+
     with ThreadPoolExecutor(RACERS) as pool:
-        kept: Sequence[TaskEnd] = list(pool.map(lambda end: store.end_task(tenant, task.id, end), ends))
+        kept = list(pool.map(keep, ends))
     assert set(kept) <= set(ends)
     assert find(store, tenant, task) == StoredTask(task, kept[0])
     assert len(set(kept)) == 1

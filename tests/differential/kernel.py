@@ -47,6 +47,7 @@ from signpost.model import (
     Prompt,
     Resource,
     ResourceTemplate,
+    Task,
     Tool,
 )
 from tests.differential.outcome import Outcome, Sent, outcome
@@ -219,6 +220,8 @@ class SdkHandlers:
                 return _tool_result(result)
             case Rejection(code, message):
                 raise MCPError(code, message)
+            case Task():
+                raise TypeError("The surfaces that are compared have no tasks.")
 
     async def _list_resources(
         self, _ctx: Any, params: types.PaginatedRequestParams | None

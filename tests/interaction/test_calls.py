@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -52,7 +53,8 @@ class Caller:
 
     def call(self, function: str = "email::send", *, lasting: float = 25, **request: Any) -> CallReply:
         ends_at = self.gateway.clock.now() + lasting
-        wanted = CallRequest(function, request.pop("arguments", {}), AGENT, ends_at, **request)
+        principal = request.pop("principal", AGENT)
+        wanted = CallRequest(function, request.pop("arguments", {}), principal, ends_at, **request)
         return self.gateway.composition.calling.executors.invoke(wanted)
 
     def seconds(self) -> float:
@@ -453,6 +455,16 @@ def test_only_an_executor_that_takes_the_client_gets_it(caller: Caller) -> None:
     assert caller.mail.call["client"] == {"capabilities": {"elicitation": {}}, "thread": "t1"}
     caller.call("email::list", client=client)
     assert "client" not in caller.mail.call
+
+
+def test_only_an_executor_that_takes_the_client_gets_claims(caller: Caller) -> None:
+    """Executors of earlier releases refuse tokens with fields that they do not know."""
+    principal = replace(AGENT, claims={"department": "sales"})
+    caller.place(None, MAIL, HostedFunction("email::send", takes_client=True), HostedFunction("email::list"))
+    caller.call(principal=principal)
+    assert caller.mail.call["principal"]["claims"] == {"department": "sales"}
+    caller.call("email::list", principal=principal)
+    assert "claims" not in caller.mail.call["principal"]
 
 
 def perform(caller: Caller, action: str, **changes: Any) -> Any:

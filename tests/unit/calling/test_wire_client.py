@@ -6,8 +6,8 @@ import pytest
 from signpost.calling import wire
 from signpost.calling.wire_client import client_object, client_of
 from signpost.calling.wire_fields import MalformedMessage
-from signpost.contract import CallClient, CallReply, Failure, KeptResult, Result
-from signpost.model import InputRequired, LogNotice, Notice, ProgressNotice
+from signpost.contract import CallClient, CallReply, Failure, FunctionCall, KeptResult, Result
+from signpost.model import InputRequired, JsonObject, LogNotice, Notice, Principal, ProgressNotice
 
 NOTICES: tuple[Notice, ...] = (
     ProgressNotice(0),
@@ -25,6 +25,14 @@ NOTICES: tuple[Notice, ...] = (
 )
 def test_a_client_is_read_as_it_was_written(client: CallClient) -> None:
     assert client_of(json.loads(json.dumps(client_object(client)))) == client
+
+
+@pytest.mark.parametrize("claims", [{}, {"department": "sales", "groups": ["red"], "level": 3}])
+def test_claims_travel_with_the_principal_of_a_call(claims: JsonObject) -> None:
+    principal = Principal("ann", "acme", "https://issuer.test", claims=claims)
+    message = json.loads(json.dumps(wire.call_message(FunctionCall("1", "a::b", {}, principal, 1.0), "token")))
+    assert ("claims" in message["call"]["principal"]) == bool(claims)
+    assert wire.parse_call(message)[0].principal == principal
 
 
 @pytest.mark.parametrize(

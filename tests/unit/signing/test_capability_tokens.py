@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from signpost.adapters.memory import MemoryMasterKeys
 from signpost.contract import CallClient, FunctionCall
-from signpost.model import MasterKeys, Principal
+from signpost.model import JsonObject, MasterKeys, Principal
 from signpost.signing.capability_tokens import (
     DEEPEST_CALL,
     FOR_EXECUTOR,
@@ -232,7 +232,20 @@ def test_a_token_without_calls_has_the_fields_that_executors_of_an_earlier_relea
     stack: StackWithExecutors,
 ) -> None:
     text, _, _ = parse_signed_text(stack.token(stack.call()), signatures=2)
-    assert not {"calls", "thread"} & json.loads(text).keys()
+    assert not {"calls", "thread", "claims"} & json.loads(text).keys()
+
+
+def test_a_token_carries_the_claims_of_the_principal_and_is_refused_for_others(stack: StackWithExecutors) -> None:
+    claims: JsonObject = {"department": "sales", "groups": ["red", "blue"]}
+    call = replace(stack.call(), principal=replace(PRINCIPAL, claims=claims))
+    token = stack.token(call)
+    grant = stack.mint.read_grant(token)
+    assert grant is not None
+    assert grant.principal == call.principal
+    assert stack.verifiers[MAIL].refusal(token, call) is None
+    for other in ({"department": "legal", "groups": ["red", "blue"]}, {}):
+        forged = replace(call, principal=replace(PRINCIPAL, claims=other))
+        assert stack.verifiers[MAIL].refusal(token, forged) == "invalid_token"
 
 
 CLIENT = CallClient({"elicitation": {}}, {"name": "host"}, can_answer=True, thread="t1")

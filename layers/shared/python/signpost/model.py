@@ -30,6 +30,11 @@ class Principal:
     human: bool = False
     owner: str = ""
     """The subject of the person to whom an API key belongs; empty for a key without owner and for tokens."""
+    claims: JsonObject = field(default_factory=dict[str, Json])
+    """The claims of its token that the deployment names: texts, numbers, booleans, and lists of texts."""
+
+    def __hash__(self) -> int:
+        return hash((self.subject, self.tenant, self.issuer, self.roles, self.permissions, self.human, self.owner))
 
     @property
     def person(self) -> str:

@@ -1,6 +1,7 @@
 """Calls a function: finds its executor, sets the deadline, mints the token and reads the reply."""
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from signpost.calling import wire
@@ -56,12 +57,16 @@ class FunctionCaller:
 
     def _build_call(self, request: CallRequest, placement: Placement, deadline: float) -> FunctionCall:
         call_id = self._ids.new()
-        declared = placement.hosted.permissions
+        declared, takes_client = placement.hosted.permissions, placement.hosted.takes_client
+        # Executors of earlier releases take neither a client nor claims.
+        principal = request.principal
+        if principal.claims and not takes_client:
+            principal = replace(principal, claims={})
         return FunctionCall(
             call_id=call_id,
             function=request.function,
             arguments=request.arguments,
-            principal=request.principal,
+            principal=principal,
             deadline=deadline,
             permissions=declared if request.permissions is None else declared & request.permissions,
             depth=request.depth,
@@ -72,7 +77,7 @@ class FunctionCaller:
             state=request.state,
             keep_at=f"answers/{request.principal.tenant}/{call_id}.json",
             callees=placement.hosted.callees,
-            client=request.client if placement.hosted.takes_client else None,
+            client=request.client if takes_client else None,
         )
 
     def _deliver(self, call: FunctionCall, placement: Placement, expires_at: float) -> CallReply:

@@ -172,6 +172,7 @@ def principal_object(principal: Principal) -> JsonObject:
         "roles": sorted(principal.roles),
         "permissions": sorted(principal.permissions),
         "human": principal.human,
+        **({"claims": principal.claims} if principal.claims else {}),
     }
 
 
@@ -184,6 +185,7 @@ def principal_of(fields: JsonObject) -> Principal:
         roles=frozenset(texts_in(fields, "roles")),
         permissions=frozenset(texts_in(fields, "permissions")),
         human=fields.get("human") is True,
+        claims=as_object(fields.get("claims")),
     )
 
 

@@ -8,11 +8,11 @@ it: a function that calls another one through the gateway can only show a token 
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, field, fields
 from typing import TYPE_CHECKING, Any
 
 from signpost.contract import FunctionCall
-from signpost.model import Json, Principal
+from signpost.model import Json, JsonObject, Principal
 from signpost.records import dataclass
 from signpost.signing.key_ring import REREAD_AT_ONCE, KeyRing, derive_key
 from signpost.signing.signed_text import is_signature, parse_signed_text, sign, write_signed_text
@@ -29,8 +29,8 @@ DEEPEST_CALL = 3
 class CapabilityGrant:
     """The contents of a capability token. All fields are checked, and a token with fewer or more fields is refused.
 
-    `calls` and `thread` are left out where they are empty: executors of an earlier release do not know them, and
-    declare no calls and take no client.
+    `calls`, `thread` and `claims` are left out where they are empty: executors of an earlier release do not know them.
+    Such executors declare no calls and take no client, and are sent no claims.
     """
 
     executor: str
@@ -54,6 +54,8 @@ class CapabilityGrant:
     """The functions that nested calls with this token may name."""
     thread: str = ""
     """The id that stays the same over all rounds of the request that the call belongs to."""
+    claims: JsonObject = field(default_factory=dict[str, Json])
+    """The claims of the principal that the deployment names."""
 
     @property
     def principal(self) -> Principal:
@@ -64,6 +66,7 @@ class CapabilityGrant:
             roles=frozenset(self.roles),
             permissions=frozenset(self.principal_permissions),
             human=self.human,
+            claims=self.claims,
         )
 
 
@@ -90,6 +93,7 @@ def grant_of(call: FunctionCall, executor_arn: str, expires_at: float) -> Capabi
         expires_at=expires_at,
         calls=tuple(sorted(call.callees)),
         thread="" if call.client is None else call.client.thread,
+        claims=principal.claims,
     )
 
 
@@ -152,8 +156,8 @@ def _digest_of(*content: Json) -> str:
     return hashlib.sha256(json.dumps(content, separators=(",", ":"), sort_keys=True).encode()).hexdigest()
 
 
-GRANT_FIELDS = frozenset(field.name for field in fields(CapabilityGrant))
-OPTIONAL_FIELDS = frozenset({"calls", "thread"})
+GRANT_FIELDS = frozenset(each.name for each in fields(CapabilityGrant))
+OPTIONAL_FIELDS = frozenset({"calls", "thread", "claims"})
 
 
 def _parse_grant(text: bytes) -> CapabilityGrant | None:

@@ -147,8 +147,9 @@ def _questions_of(text: str) -> "StepQuestions":
 
 def _principal_fields(principal: Principal) -> dict[str, Any]:
     fields = {**asdict(principal), **{name: sorted(getattr(principal, name)) for name in _PRINCIPAL_SETS}}
-    if not principal.owner:
-        del fields["owner"]  # an earlier release cannot read it
+    for name in ("owner", "claims"):
+        if not fields[name]:
+            del fields[name]  # an earlier release cannot read it
     return fields
 
 

@@ -73,7 +73,7 @@ def list_key_families(tenant: str) -> Sequence[str]:
         families += [keys.entries_of(scope, partition) for partition in partitions]
     families += [keys.deployment_lists()["pk"]["S"]]
     families += [keys.EXECUTORS, keys.SCOPES, keys.settings_of(None)]
-    families += [keys.settings_of(tenant), keys.breakers_of(tenant)]
+    families += [keys.settings_of(tenant), keys.breakers_of(tenant), keys.grants_of(tenant)]
     families += [
         keys.effect(tenant, "t", "e")["pk"]["S"],
         keys.handles_of(tenant, "p"),

@@ -31,6 +31,7 @@ from signpost.adapters.memory import (
     MemoryTextStore,
 )
 from signpost.adapters.memory.deployment_lists import MemoryDeploymentLists
+from signpost.adapters.memory.grants import MemoryGrants
 from signpost.adapters.memory.instances import MemoryInstanceStore
 from signpost.adapters.memory.link import ExecutorHandler, MemoryLambdaTransport
 from signpost.adapters.memory.run_lists import MemoryRunLists
@@ -166,6 +167,7 @@ class MemoryGateway:
         self.instances = MemoryInstanceStore()
         self.deployment_lists = MemoryDeploymentLists()
         self.effects, self.handles = MemoryEffectRecords(), MemoryHandles()
+        self.grants = MemoryGrants()
         self.administration: list[AdministrationFunctions] = []
         """More registry functions for administrators; to be filled before the first nested call of the registry."""
         self.step_executors: dict[str, StepExecutor] = {}
@@ -186,6 +188,7 @@ class MemoryGateway:
             function_states=MemoryFunctionStates(self.functions),
             placed_functions=MemoryPlacedFunctions(self.functions),
             breakers=MemoryBreakers(self.functions),
+            grants=lambda: self.grants,
             deployment_lists=lambda: self.deployment_lists,
             revisions=MemoryRevisionRows(content),
             content=content,

@@ -94,6 +94,15 @@ def used_nonce(tenant: str, principal: str, nonce: str) -> RowKey:
     return _row_key(f"tenant#{tenant}#nonces#{principal}", nonce)
 
 
+def grants_of(tenant: str) -> str:
+    return f"tenant#{tenant}#grants"
+
+
+def grants(tenant: str, holder: str) -> RowKey:
+    """The row of the grants of one principal, by the digest of the principal."""
+    return _row_key(grants_of(tenant), holder)
+
+
 def entries_of(tenant: str | None, name: str) -> str:
     """Return the partition of skill documents, prompts or subscriptions. Its name begins with `skills`, `prompts`
     (`settings.scopes`) or `subscriptions`, as that of no other partition does."""

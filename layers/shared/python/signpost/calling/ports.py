@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
     from signpost.calling.effects import EffectKey, EffectRecord
     from signpost.calling.handles import HandleOwner, ListedHandle, StoredHandle
+    from signpost.calling.grants import GrantHolder, Grants, HeldGrant
     from signpost.contract import (
         BreakerState,
         CallReply,
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
         OpenBreakers,
         TransportFailure,
     )
-    from signpost.model import SettingValue
+    from signpost.model import Principal, SettingValue
 
 
 class FunctionInvoker(Protocol):
@@ -44,6 +45,26 @@ class PlacedFunctions(Protocol):
 
     def functions(self, tenant: str | None) -> Sequence[HostedFunction]:
         """Return the functions of a tenant by id; the tenant None stands for those that the deployment ships."""
+        ...
+
+
+class GrantStore(Protocol):
+    """The grants of principals."""
+
+    def of(self, principal: Principal) -> Grants:
+        """Return the grants of the principal by name, including those that are over and not yet removed."""
+        ...
+
+    def of_tenant(self, tenant: str) -> Sequence[GrantHolder]:
+        """Return all principals of the tenant with grants."""
+        ...
+
+    def give(self, principal: Principal, grant: HeldGrant) -> bool:
+        """Add a grant, which replaces one of the same name. False if the principal holds as many others as it can."""
+        ...
+
+    def take(self, principal: Principal, name: str, now: float) -> bool:
+        """Remove a grant; False if the principal does not hold it."""
         ...
 
 

@@ -1,7 +1,10 @@
 """Conditions of visibility: the data by which the author of a function says to which principals lists show it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import cast
+
+from signpost.model import Json, Principal, as_object
 
 DEEPEST_CONDITION = 4
 """The number of conditions that may stand inside of each other."""
@@ -50,3 +53,50 @@ _FORMS: Mapping[str, Callable[[object, int], str | None]] = {
     "all": _fault_of_conditions,
 }
 """The forms of a condition, with the check of the value of each."""
+
+type _Test = Callable[[Json, Principal, AbstractSet[str]], bool]
+
+
+def is_met(condition: Json, principal: Principal, held: AbstractSet[str]) -> bool:
+    """Tell whether the principal meets the condition. `held` are the names of its grants. A condition in a form of a
+    later release is not met, so that the function stays hidden."""
+    fields = as_object(condition)
+    return len(fields) == 1 and all(
+        kind in _TESTS and _TESTS[kind](value, principal, held) for kind, value in fields.items()
+    )
+
+
+def needs_grants(condition: Json) -> bool:
+    """Tell whether the grants of a principal can decide about the condition."""
+    fields = as_object(condition)
+    return "grant" in fields or any(map(needs_grants, (*_parts_of(fields.get("any")), *_parts_of(fields.get("all")))))
+
+
+def _has_claims(value: Json, principal: Principal) -> bool:
+    """Tell whether each claim that is named has the value, or is a list with the value."""
+    wanted = as_object(value)
+    return bool(wanted) and all(_has_value(principal.claims.get(name), one) for name, one in wanted.items())
+
+
+def _has_value(claim: Json, value: Json) -> bool:
+    return value in _parts_of(claim) or (isinstance(claim, str) and claim == value)
+
+
+def _parts_of(value: Json) -> Sequence[Json]:
+    return value if isinstance(value, list | tuple) else ()
+
+
+def _meets_all(value: Json, principal: Principal, held: AbstractSet[str]) -> bool:
+    parts = _parts_of(value)
+    return bool(parts) and all(is_met(part, principal, held) for part in parts)
+
+
+_TESTS: Mapping[str, _Test] = {
+    "grant": lambda name, _, held: name in held,
+    "permission": lambda name, principal, _: name in principal.permissions,
+    "role": lambda name, principal, _: name in principal.roles,
+    "claim": lambda value, principal, _: _has_claims(value, principal),
+    "any": lambda value, principal, held: any(is_met(part, principal, held) for part in _parts_of(value)),
+    "all": _meets_all,
+}
+"""The decision about each form of a condition."""

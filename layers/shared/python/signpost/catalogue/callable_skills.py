@@ -5,13 +5,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 from signpost.caches import DerivedCache
 from signpost.calling.function_access import FunctionAccess
+from signpost.calling.function_listing import FunctionListing, ListedFunctions, ListKey
 from signpost.calling.lookup import FunctionList, FunctionLists
 from signpost.calling.runtime_settings import may_be_long
 from signpost.calling.skill_names import SKILL_TOOL_PREFIX, index_by_skill_name
 from signpost.catalogue.exposure import is_tool
 from signpost.contract import HostedFunction
 from signpost.model import Principal
-from signpost.policy.access import Access
 from signpost.records import dataclass
 
 DYNAMIC = " [dynamic]"
@@ -46,11 +46,12 @@ class SkillSet:
 class CallableSkills:
     """Lists and finds the callable skills of tenants."""
 
-    def __init__(self, *, lists: FunctionLists, access: FunctionAccess) -> None:
+    def __init__(self, *, lists: FunctionLists, access: FunctionAccess, listing: FunctionListing) -> None:
         self._lists = lists
         self._access = access
+        self._listing = listing
         self._whole_sets = DerivedCache[str, FunctionList, SkillSet]()
-        self._allowed_sets = DerivedCache[Access, FunctionList, SkillSet]()
+        self._allowed_sets = DerivedCache[ListKey, ListedFunctions, SkillSet]()
         self._withheld = DerivedCache[str, FunctionList, frozenset[str]]()
 
     def whole(self, tenant: str) -> SkillSet:
@@ -59,18 +60,14 @@ class CallableSkills:
         return self._whole_sets.get(tenant, functions, lambda: _build_set(functions))
 
     def allowed(self, principal: Principal) -> SkillSet:
-        """Return the skills that policy allows the principal, with the hidden ones that it lists for it."""
-        # The allowed functions are read first. If the list changes in between, they belong to the older list, and the
-        # next call has those of the newer one, for which the set is built again.
-        access, allowed = self._access.of(principal), self._access.allowed_functions(principal)
+        """Return the skills that policy allows the principal."""
+        # These functions are read first. If the list changes in between, they belong to the older list, and the next
+        # call has those of the newer one, for which the set is built again.
+        listed = self._listing.of(principal)
         whole = self.whole(principal.tenant)
-        if access.is_open:
+        if listed.is_whole:
             return whole
-        return self._allowed_sets.get(
-            access,
-            allowed,
-            lambda: _filter_allowed(whole, allowed, lambda function: self._access.shows(principal, function)),
-        )
+        return self._allowed_sets.get(listed.key, listed, lambda: _filter_allowed(whole, listed))
 
     def is_withheld(self, tenant: str, function: str) -> bool:
         """Return whether the settings of the tenant keep a hosted function from clients, whatever its name."""
@@ -97,24 +94,26 @@ def _build_set(functions: FunctionList) -> SkillSet:
         for name, hosted in sorted(by_name.items())
         if is_tool(hosted, functions.settings)
     ]
-    return _split_hidden(skills, lambda _: False)
+    return _split_hidden(skills, lambda skill: skill.hosted.hidden)
 
 
 def _list_withheld(functions: FunctionList) -> frozenset[str]:
     return frozenset(hosted.function for hosted in functions.functions if not is_tool(hosted, functions.settings))
 
 
-def _filter_allowed(whole: SkillSet, allowed: FunctionList, shows: Callable[[str], bool]) -> SkillSet:
+def _filter_allowed(whole: SkillSet, allowed: ListedFunctions) -> SkillSet:
     """Keep the skills of allowed functions. Names are those among all functions, so that they are the same for every
     principal."""
-    ids = {hosted.function for hosted in allowed.functions}
-    return _split_hidden([skill for skill in whole.by_name.values() if skill.hosted.function in ids], shows)
+    ids = {hosted.function for hosted in allowed.functions.functions}
+    return _split_hidden(
+        [skill for skill in whole.by_name.values() if skill.hosted.function in ids],
+        lambda skill: skill.hosted.function in allowed.unlisted,
+    )
 
 
-def _split_hidden(skills: Sequence[CallableSkill], shows: Callable[[str], bool]) -> SkillSet:
-    """Divide skills into listed and hidden ones. `shows` tells by function id which hidden ones are listed for the
-    principal."""
-    hidden = {skill.name for skill in skills if skill.hosted.hidden and not shows(skill.hosted.function)}
+def _split_hidden(skills: Sequence[CallableSkill], is_hidden: Callable[[CallableSkill], bool]) -> SkillSet:
+    """Divide skills into listed and hidden ones."""
+    hidden = {skill.name for skill in skills if is_hidden(skill)}
     return SkillSet(
         by_name={skill.name: skill for skill in skills},
         listed=[skill for skill in skills if skill.name not in hidden],

@@ -64,7 +64,7 @@ class PolicyReader:
 
         function_list = self.lists.of(tenant)
         items_by_function = items_of(function_list)
-        index = ComponentIndex(function_list, lambda _: False)
+        index = ComponentIndex(function_list, unlisted=frozenset())
         yield from (items.resource_item(uri, items_by_function[hosted.function]) for hosted, _ in index.find_at(uri))
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from signpost.caches import BoundedCache, DerivedCache
 from signpost.calling.client_needs import reject_lacking_client
 from signpost.calling.function_access import FunctionAccess
-from signpost.calling.lookup import FunctionList
+from signpost.calling.function_listing import FunctionListing, ListedFunctions, ListKey
 from signpost.content.api.functions import RESOURCE_TEMPLATES
 from signpost.content.prompts import Prompts
 from signpost.contract import CallRequest, HostedFunction
@@ -25,7 +25,6 @@ from signpost.model import (
     Resource,
     ResourceTemplate,
 )
-from signpost.policy.access import Access
 from signpost.surfaces.call_clients import call_client_of, notice_receiver_of
 from signpost.surfaces.documents import ANSWER_MARGIN, caller_of
 
@@ -42,13 +41,20 @@ class ToolkitComponents:
     """The provider of components. Modules that read them are imported on first use: most clients use tools only."""
 
     def __init__(
-        self, *, access: FunctionAccess, executors: "FunctionInvoker", prompts: Prompts, clock: "Clock"
+        self,
+        *,
+        access: FunctionAccess,
+        listing: FunctionListing,
+        executors: "FunctionInvoker",
+        prompts: Prompts,
+        clock: "Clock",
     ) -> None:
         self._access = access
+        self._listing = listing
         self._executors = executors
         self._prompts = prompts
         self._clock = clock
-        self._indices: DerivedCache[tuple[str, Access], FunctionList, ComponentIndex] = DerivedCache()
+        self._indices: DerivedCache[ListKey, ListedFunctions, ComponentIndex] = DerivedCache()
         self._instances = BoundedCache[Principal, tuple[float, "ComponentIndex", Sequence[Resource]]](
             REMEMBERED_TENANTS
         )
@@ -233,15 +239,14 @@ class ToolkitComponents:
     def index(self, call: Call) -> "ComponentIndex":
         """Return the index of the components that policy allows the principal. The same object for as long as nothing
         has changed."""
-        principal = call.principal
-        functions, key = self._access.allowed_functions(principal), (principal.tenant, self._access.of(principal))
+        listed = self._listing.of(call.principal)
 
         def build_index() -> "ComponentIndex":
             from signpost.surfaces.toolkit_index import ComponentIndex  # noqa: PLC0415 - as above
 
-            return ComponentIndex(functions, lambda function: self._access.shows(principal, function))
+            return ComponentIndex(listed.functions, listed.unlisted)
 
-        return self._indices.get(key, functions, build_index)
+        return self._indices.get(listed.key, listed, build_index)
 
 
 def _mute(call: Call) -> Call:

@@ -1,6 +1,6 @@
 """An index of the prompts, resources and templates of a tenant, for lists and lookups."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 from signpost.calling.components import prompt_name
@@ -38,8 +38,8 @@ class ComponentIndex:
     kept.
     """
 
-    def __init__(self, functions: FunctionList, shows: Callable[[str], bool]) -> None:
-        """`shows` tells by function id which hidden components are listed for the principal."""
+    def __init__(self, functions: FunctionList, unlisted: frozenset[str]) -> None:
+        """`unlisted` are the ids of the functions that lists leave out."""
         declared = sorted(_list_components(functions), key=_precedence)
         self.prompts = {
             prompt_name(entry.hosted): entry for entry in reversed(declared) if entry.component.kind == PROMPT
@@ -48,10 +48,8 @@ class ComponentIndex:
         self.templates = _index_by_uri(declared, TEMPLATE)
         patterns = [IndexedTemplate(parse_uri_template(uri), entry) for uri, entry in self.templates.items()]
         self.patterns: Sequence[IndexedTemplate] = sorted(patterns, key=_template_order)
-        listed = {
-            entry.hosted.function for entry in declared if not entry.hosted.hidden or shows(entry.hosted.function)
-        }
-        self._hidden_ids = {entry.hosted.function for entry in declared} - listed
+        listed = {entry.hosted.function for entry in declared} - unlisted
+        self._hidden_ids = unlisted
         self.listed_prompts = [_prompt(entry) for entry in _select_listed(self.prompts, listed)]
         self.listed_resources = [_resource(entry) for entry in _select_listed(self.resources, listed)]
         self.listed_templates = [_template(entry) for entry in _select_listed(self.templates, listed)]

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
+from signpost.calling.function_listing import FunctionListing
 from signpost.calling.lookup import FunctionLists
 from signpost.catalogue.cache import CatalogueView
 from signpost.identity.api_keys import ApiKeyAuthenticator
@@ -19,6 +20,7 @@ from signpost.wiring.gateway_adapters import GatewayAdapters
 from signpost.wiring.policy import PolicyServices, build_policy_services
 
 if TYPE_CHECKING:
+    from signpost.calling.grants import GrantView
     from signpost.catalogue.callable_skills import CallableSkills
     from signpost.catalogue.snapshot import CatalogueSnapshot
     from signpost.model import CatalogueItem, JsonObject
@@ -42,6 +44,7 @@ class GatewayComposition:
     catalogue: CatalogueView
     function_lists: FunctionLists
     policy: PolicyServices
+    listing: FunctionListing
     calling: CallServices
     documents: DocumentServices
     components: ToolkitComponents
@@ -59,7 +62,8 @@ def compose_gateway(adapters: GatewayAdapters, telemetry: Telemetry) -> GatewayC
     catalogue = CatalogueView(revisions=revisions, texts=adapters.values)
     lists = FunctionLists(placed=adapters.placed_functions, revisions=revisions)
     policy = build_policy_services(catalogue=catalogue, texts=adapters.definitions, lists=lists, telemetry=telemetry)
-    skills = cache(lambda: _build_callable_skills(lists, policy))
+    listing = FunctionListing(access=policy.functions, grants=cache(lambda: _build_grants(adapters)))
+    skills = cache(lambda: _build_callable_skills(lists, policy, listing))
     definitions = cache(lambda: _build_definitions(adapters, catalogue, policy, calls, skills()))
     api_keys = ApiKeyAuthenticator(keys=adapters.api_keys, clock=clock)
     workflow_services = cache(lambda: _build_workflow_services(adapters, definitions(), calls, api_keys))
@@ -68,7 +72,11 @@ def compose_gateway(adapters: GatewayAdapters, telemetry: Telemetry) -> GatewayC
     calls = _build_call_services(adapters, keys, telemetry)
     documents = _build_document_services(adapters, revisions, calls, policy)
     components = ToolkitComponents(
-        access=policy.functions, executors=calls.executors, prompts=documents.prompts, clock=clock
+        access=policy.functions,
+        listing=listing,
+        executors=calls.executors,
+        prompts=documents.prompts,
+        clock=clock,
     )
     composition = GatewayComposition(
         adapters=adapters,
@@ -79,6 +87,7 @@ def compose_gateway(adapters: GatewayAdapters, telemetry: Telemetry) -> GatewayC
         catalogue=catalogue,
         function_lists=lists,
         policy=policy,
+        listing=listing,
         calling=calls,
         documents=documents,
         components=components,
@@ -90,6 +99,13 @@ def compose_gateway(adapters: GatewayAdapters, telemetry: Telemetry) -> GatewayC
         long_calls=cache(lambda: _build_long_calls(workflow_services(), calls, adapters, tasks())),
     )
     return composition
+
+
+def _build_grants(adapters: GatewayAdapters) -> "GrantView":
+    # Imported on first use: few tenants have functions that are visible by a grant.
+    from signpost.calling.grants import GrantView  # noqa: PLC0415
+
+    return GrantView(store=adapters.grants(), clock=adapters.clock)
 
 
 def _build_call_services(adapters: GatewayAdapters, keys: KeyRing, telemetry: Telemetry) -> CallServices:
@@ -118,11 +134,11 @@ def _build_document_services(
     )
 
 
-def _build_callable_skills(lists: FunctionLists, policy: PolicyServices) -> "CallableSkills":
+def _build_callable_skills(lists: FunctionLists, policy: PolicyServices, listing: FunctionListing) -> "CallableSkills":
     # Imported on first use: the list of tools of /mcp needs no skills.
     from signpost.catalogue.callable_skills import CallableSkills  # noqa: PLC0415
 
-    return CallableSkills(lists=lists, access=policy.functions)
+    return CallableSkills(lists=lists, access=policy.functions, listing=listing)
 
 
 def _build_run_search(composition: GatewayComposition) -> "RunSearch":
@@ -140,6 +156,7 @@ def _build_discovery(composition: GatewayComposition) -> "Discovery":
     documents = composition.documents
     lists = ItemLists(
         catalogue=composition.policy.catalogue,
+        listing=composition.listing,
         callable_skills=composition.callable_skills(),
         content=documents.view,
         documents=documents.skills,

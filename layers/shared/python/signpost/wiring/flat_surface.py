@@ -17,7 +17,7 @@ def build_flat_surface(composition: GatewayComposition) -> Surface:
     those for it where something that it lists can start one."""
     skills = SkillTools(
         skills=composition.callable_skills(),
-        access=composition.policy.functions,
+        listing=composition.listing,
         calls=build_function_calls(composition),
     )
     workflows = WorkflowTools(

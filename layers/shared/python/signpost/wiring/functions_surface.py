@@ -14,6 +14,7 @@ def build_functions_surface(composition: GatewayComposition) -> Surface:
     tools = FunctionTools(
         functions=composition.calling.functions,
         access=composition.policy.functions,
+        listing=composition.listing,
         calls=build_function_calls(composition),
     )
     gateway_tools = surface_parts.build_gateway_tools(

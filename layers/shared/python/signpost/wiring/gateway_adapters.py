@@ -29,7 +29,7 @@ from signpost.wiring.aws_clients import AwsClients
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from signpost.calling.ports import Breakers, FunctionStates, LambdaTransport, PlacedFunctions
+    from signpost.calling.ports import Breakers, FunctionStates, GrantStore, LambdaTransport, PlacedFunctions
     from signpost.content.ports import AnswerStore, Bodies, ContentStore
     from signpost.identity.ports import ApiKeys, IssuerKeySets, KeySetSource
     from signpost.mcp.ports import UsedNonces
@@ -49,6 +49,7 @@ class GatewayAdapters:
     placed_functions: "PlacedFunctions"
     revisions: RevisionRows
     breakers: "Breakers"
+    grants: "Callable[[], GrantStore]"
     deployment_lists: "Callable[[], DeploymentListStore]"
     content: "ContentStore"
     bodies: "Bodies"
@@ -87,6 +88,7 @@ def build_aws_adapters(settings: GatewaySettings, telemetry: Telemetry) -> Gatew
         placed_functions=DynamoPlacedFunctions(dynamodb, table),
         revisions=DynamoRevisionRows(dynamodb, table, settings.tuning),
         breakers=DynamoBreakers(dynamodb, table),
+        grants=lambda: _build_grants(dynamodb, table),
         deployment_lists=lambda: _build_deployment_lists(dynamodb, table),
         content=DynamoContentStore(dynamodb, table, S3ChangeBatchStore(s3, settings.content_bucket), settings.scopes),
         bodies=S3Bodies(s3, settings.content_bucket),
@@ -122,6 +124,12 @@ def _build_run_lists(dynamodb: "DynamoDBClient", table: str) -> "workflow_ports.
     from signpost.adapters.dynamodb.run_lists import DynamoRunLists  # noqa: PLC0415 - as above
 
     return DynamoRunLists(dynamodb, table)
+
+
+def _build_grants(dynamodb: "DynamoDBClient", table: str) -> "GrantStore":
+    from signpost.adapters.dynamodb.grants import DynamoGrants  # noqa: PLC0415 - few gateways need it
+
+    return DynamoGrants(dynamodb, table)
 
 
 def _build_deployment_lists(dynamodb: "DynamoDBClient", table: str) -> "DeploymentListStore":

@@ -3,13 +3,12 @@
 from collections.abc import Mapping, Sequence
 
 from signpost.caches import DerivedCache
-from signpost.calling.function_access import FunctionAccess
+from signpost.calling.function_listing import FunctionListing, ListKey
 from signpost.calling.function_schemas import merge_config, skill_schema
 from signpost.calling.skill_names import SKILL_TOOL_PREFIX
 from signpost.catalogue.callable_skills import CallableSkill, CallableSkills, SkillSet, tool_name_of
 from signpost.errors import Rejection
 from signpost.model import Call, CallToolResult, InputRequired, JsonObject, Principal, Task, Tool
-from signpost.policy.access import Access
 from signpost.records import dataclass
 from signpost.surfaces.function_calls import FunctionCalls, tool_of
 from signpost.surfaces.gateway.tool_specs import RUN_TOOLS
@@ -39,12 +38,12 @@ class _SkillToolSet:
 class SkillTools:
     """The provider of the tools `skill:<name>`."""
 
-    def __init__(self, *, skills: CallableSkills, access: FunctionAccess, calls: FunctionCalls) -> None:
+    def __init__(self, *, skills: CallableSkills, listing: FunctionListing, calls: FunctionCalls) -> None:
         self._skills = skills
-        self._access = access
+        self._listing = listing
         self._calls = calls
         self._tools_by_skill = DerivedCache[str, SkillSet, Mapping[str, Tool]]()
-        self._tool_sets = DerivedCache[tuple[str, Access], SkillSet, _SkillToolSet]()
+        self._tool_sets = DerivedCache[ListKey, SkillSet, _SkillToolSet]()
 
     def tools(self, call: Call) -> Sequence[Tool]:
         return self._tools_for(call.principal).listed
@@ -74,7 +73,7 @@ class SkillTools:
         )
 
     def _tools_for(self, principal: Principal) -> _SkillToolSet:
-        """Return the tools that policy allows the principal, with the hidden ones that it lists for it."""
+        """Return the tools that policy allows the principal."""
         skills, tools = self._skills.allowed(principal), self._all_tools(principal.tenant)
 
         def build_set() -> _SkillToolSet:
@@ -89,7 +88,7 @@ class SkillTools:
             )
             return _SkillToolSet(listed, hidden, has_long_calls)
 
-        return self._tool_sets.get((principal.tenant, self._access.of(principal)), skills, build_set)
+        return self._tool_sets.get(self._listing.of(principal).key, skills, build_set)
 
     def _all_tools(self, tenant: str) -> Mapping[str, Tool]:
         skills = self._skills.whole(tenant)

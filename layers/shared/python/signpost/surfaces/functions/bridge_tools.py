@@ -4,18 +4,18 @@ A function that is not a tool is refused like one that does not exist. So no cal
 administration or the bridge itself, whichever executor hosts the function.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from signpost.caches import DerivedCache
 from signpost.calling.function_access import FunctionAccess
+from signpost.calling.function_listing import FunctionListing, ListedFunctions, ListKey
 from signpost.calling.function_schemas import client_schema
-from signpost.calling.lookup import FunctionList, FunctionView
+from signpost.calling.lookup import FunctionView
 from signpost.calling.runtime_settings import may_be_long, placement_of
 from signpost.catalogue.exposure import is_never_a_tool, is_tool
 from signpost.contract import HostedFunction
 from signpost.errors import Rejection
 from signpost.model import Call, CallToolResult, InputRequired, JsonObject, Task, Tool
-from signpost.policy.access import Access
 from signpost.records import dataclass
 from signpost.surfaces.function_calls import FunctionCalls, tool_of
 
@@ -38,11 +38,14 @@ class _FunctionToolSet:
 class FunctionTools:
     """The provider of the tools of /mcp/functions."""
 
-    def __init__(self, *, functions: FunctionView, access: FunctionAccess, calls: FunctionCalls) -> None:
+    def __init__(
+        self, *, functions: FunctionView, access: FunctionAccess, listing: FunctionListing, calls: FunctionCalls
+    ) -> None:
         self._access = access
+        self._listing = listing
         self._functions = functions
         self._calls = calls
-        self._tool_sets = DerivedCache[tuple[str, Access], FunctionList, _FunctionToolSet]()
+        self._tool_sets = DerivedCache[ListKey, ListedFunctions, _FunctionToolSet]()
 
     def tools(self, call: Call) -> Sequence[Tool]:
         return self._tools_for(call).listed
@@ -71,12 +74,9 @@ class FunctionTools:
         return self._calls.call_function(function_of(tool.name) or "", arguments, tool, call)
 
     def _tools_for(self, call: Call) -> _FunctionToolSet:
-        """Return the tools that policy allows the principal, with the hidden ones that it lists for it."""
-        principal = call.principal
-        allowed, key = self._access.allowed_functions(principal), (principal.tenant, self._access.of(principal))
-        return self._tool_sets.get(
-            key, allowed, lambda: _build_tool_set(allowed, lambda function: self._access.shows(principal, function))
-        )
+        """Return the tools that policy allows the principal."""
+        listed = self._listing.of(call.principal)
+        return self._tool_sets.get(listed.key, listed, lambda: _build_tool_set(listed))
 
 
 def tool_name_of(function: str) -> str:
@@ -95,16 +95,15 @@ def has_tool_name(function: str) -> bool:
     return function_of(tool_name_of(function)) == function
 
 
-def _build_tool_set(functions: FunctionList, shows: Callable[[str], bool]) -> _FunctionToolSet:
-    """Build the listed and the hidden tools. `shows` tells by function id which hidden ones are listed for the
-    principal."""
+def _build_tool_set(allowed: ListedFunctions) -> _FunctionToolSet:
+    """Build the listed and the hidden tools."""
+    functions = allowed.functions
     with_names = (hosted for hosted in functions.functions if has_tool_name(hosted.function))
     visible = [hosted for hosted in with_names if is_tool(hosted, functions.settings)]
-    hidden = {hosted.function for hosted in visible if hosted.hidden and not shows(hosted.function)}
     tools = {hosted.function: _build_tool(hosted) for hosted in visible}
     return _FunctionToolSet(
-        listed=[tool for function, tool in tools.items() if function not in hidden],
-        hidden=[tool for function, tool in tools.items() if function in hidden],
+        listed=[tool for function, tool in tools.items() if function not in allowed.unlisted],
+        hidden=[tool for function, tool in tools.items() if function in allowed.unlisted],
         # A call of a tool with an output schema never becomes a run.
         has_long_calls=any(
             may_be_long(hosted, functions.settings) and tools[hosted.function].output_schema is None

@@ -2,6 +2,7 @@
 lists or the rules change."""
 
 from signpost.caches import JoinedCache
+from signpost.calling.function_listing import FunctionListing, ListKey
 from signpost.catalogue.callable_skills import CallableSkill, CallableSkills
 from signpost.catalogue.catalogue_access import CatalogueAccess
 from signpost.content.api.functions import addressable_skills
@@ -9,14 +10,13 @@ from signpost.content.cache import ContentView
 from signpost.content.documents import Skills
 from signpost.content.prompts import Prompts
 from signpost.model import Call, Principal
-from signpost.policy.access import Access
 from signpost.surfaces.documents import SlashCommands, caller_of
 from signpost.surfaces.gateway.found_items import FoundItems, StartableItems
 from signpost.surfaces.toolkit_components import ToolkitComponents
 
 REMEMBERED = 64
-"""The lists that are kept, one for each tenant and each set of rules about a principal of it. A list of thousands of
-items with its search index is large."""
+"""The lists that are kept, one for each tenant and each set of rules and met conditions of a principal of it. A list of
+thousands of items with its search index is large."""
 
 
 class ItemLists:
@@ -26,6 +26,7 @@ class ItemLists:
         self,
         *,
         catalogue: CatalogueAccess,
+        listing: FunctionListing,
         callable_skills: CallableSkills,
         content: ContentView,
         documents: Skills,
@@ -33,13 +34,14 @@ class ItemLists:
         components: ToolkitComponents,
     ) -> None:
         self._catalogue = catalogue
+        self._listing = listing
         self._callable_skills = callable_skills
         self._content = content
         self._documents = documents
         self._slash_commands = SlashCommands(prompts)
         self._components = components
-        self._startable = JoinedCache[tuple[str, Access], StartableItems](REMEMBERED)
-        self._found = JoinedCache[tuple[str, Access], FoundItems](REMEMBERED)
+        self._startable = JoinedCache[ListKey, StartableItems](REMEMBERED)
+        self._found = JoinedCache[ListKey, FoundItems](REMEMBERED)
 
     def startable(self, principal: Principal) -> StartableItems:
         catalogue, skills = self._catalogue.load(principal), self._callable_skills.allowed(principal)
@@ -73,5 +75,5 @@ class ItemLists:
         """Report a denial if policy denies the published item of this name."""
         self._catalogue.report_missing(principal, name)
 
-    def _key(self, principal: Principal) -> tuple[str, Access]:
-        return principal.tenant, self._catalogue.of(principal)
+    def _key(self, principal: Principal) -> ListKey:
+        return self._listing.of(principal).key

@@ -122,6 +122,9 @@ def exercise_nested_calls(exercised: ExercisedStack) -> None:
     listed = _call_nested(exercised, "skills::list", "default")
     assert "result" in listed, listed
     _keep_effects_and_handles(exercised)
+    for action in ("grant", "revoke"):
+        performed = _perform(exercised, action, {"name": "exercised"})
+        assert "result" in performed, performed
 
 
 def _keep_effects_and_handles(exercised: ExercisedStack) -> None:

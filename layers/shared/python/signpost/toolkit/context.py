@@ -181,6 +181,23 @@ class Context:
         for progress; the log has at most one a second."""
         self._progress.report(done, total, said)
 
+    def grant(self, name: str, seconds: float | None = None) -> None:
+        """Give the caller of this call a grant, for ever or for some seconds. It decides which functions the caller's
+        lists show (`visible_when`), and permits nothing. Raises ValueError, CallFailed, or CallEnded."""
+        _check_grant(name, seconds)
+        self._perform("grant", {"name": name} if seconds is None else {"name": name, "seconds": seconds})
+
+    def revoke(self, name: str) -> bool:
+        """Take a grant from the caller of this call. Returns False if the caller did not hold it. Raises ValueError,
+        CallFailed, or CallEnded."""
+        _check_grant(name)
+        return self._perform("revoke", {"name": name}) is True
+
+    def has_grant(self, name: str) -> bool:
+        """Tell whether the caller of this call holds a grant now. Raises ValueError, CallFailed, or CallEnded."""
+        _check_grant(name)
+        return self._perform("has_grant", {"name": name}) is True
+
     def end(self) -> None:
         """End the context: from now on it makes no calls and reads no secrets for the call."""
         self._ended = True
@@ -208,6 +225,15 @@ class Context:
     def _check_not_ended(self) -> None:
         if self._ended:
             raise CallEnded(f"The call {self.call_id} is over.")
+
+
+def _check_grant(name: str, seconds: float | None = None) -> None:
+    # Imported on first use: few functions give grants.
+    from signpost.calling.grant_operations import fault_of_grant  # noqa: PLC0415
+
+    fault = fault_of_grant(name, seconds)
+    if fault is not None:
+        raise ValueError(fault)
 
 
 def notices_of(context: Context) -> NoticeCollector:

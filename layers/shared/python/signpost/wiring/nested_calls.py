@@ -1,6 +1,6 @@
 """The composition of the nested calls function, the only entrance for executors."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from signpost.adapters.alarm import alarm
@@ -21,6 +21,7 @@ from signpost.adapters.secrets_manager import SecretMasterKeys
 from signpost.calling.context_operations import ContextOperations
 from signpost.calling.effect_actions import EffectActions
 from signpost.calling.handle_actions import HandleActions
+from signpost.calling.grant_operations import GrantOperations
 from signpost.calling.lookup import FunctionLists
 from signpost.calling.nested import ExecutorRequests, NestedCallJudge, NestedCalls
 from signpost.calling.nested_transport import RegistryTransport
@@ -37,10 +38,13 @@ from signpost.wiring.calling import build_call_services
 from signpost.wiring.policy import build_policy_services
 
 if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
     from signpost.calling.ports import (
         Breakers,
         EffectRecords,
         FunctionStates,
+        GrantStore,
         Handles,
         LambdaTransport,
         PlacedFunctions,
@@ -56,6 +60,7 @@ class NestedCallAdapters:
     placed_functions: "PlacedFunctions"
     revisions: RevisionRows
     breakers: "Breakers"
+    grants: "Callable[[], GrantStore]"
     values: "TextStore"
     definitions: "TextStore"
     effects: "EffectRecords"
@@ -95,7 +100,12 @@ def compose_nested_calls(adapters: NestedCallAdapters, telemetry: Telemetry, reg
         access=policy.functions,
         registry=RegistryTransport(adapters.link, registry_arn, REGISTRY_FUNCTIONS),
     )
-    actions = {**EffectActions(adapters.effects, clock).actions, **HandleActions(adapters.handles, clock).actions}
+    grants = GrantOperations(store=adapters.grants, clock=clock)
+    actions = {
+        **EffectActions(adapters.effects, clock).actions,
+        **HandleActions(adapters.handles, clock).actions,
+        **grants.actions,
+    }
     operations = ContextOperations(mint=calls.mint, clock=clock, actions=actions)
     requests = ExecutorRequests(nested=nested, operations=operations)
     return NestedCallHandler(nested=requests, telemetry=telemetry, clock=clock, alarm=adapters.alarm)
@@ -111,6 +121,7 @@ def _build_aws_adapters(settings: NestedCallSettings, telemetry: Telemetry) -> N
         placed_functions=DynamoPlacedFunctions(dynamodb, table),
         revisions=DynamoRevisionRows(dynamodb, table, settings.tuning),
         breakers=DynamoBreakers(dynamodb, table),
+        grants=lambda: _build_grants(dynamodb, table),
         values=values,
         definitions=DynamoDefinitionTexts(dynamodb, table, values),
         effects=DynamoEffectRecords(dynamodb, table),
@@ -120,3 +131,9 @@ def _build_aws_adapters(settings: NestedCallSettings, telemetry: Telemetry) -> N
         ids=RandomIds(),
         alarm=alarm,
     )
+
+
+def _build_grants(dynamodb: "DynamoDBClient", table: str) -> "GrantStore":
+    from signpost.adapters.dynamodb.grants import DynamoGrants  # noqa: PLC0415 - at the first operation on grants
+
+    return DynamoGrants(dynamodb, table)

@@ -18,6 +18,7 @@ from signpost.adapters.dynamodb import DynamoContentStore, DynamoRevisionRows
 from signpost.adapters.memory import FunctionTable, MemoryContentStore
 from signpost.adapters.s3 import S3Bodies, S3ChangeBatchStore, S3Values
 from signpost.content.model import (
+    Announcement,
     CatalogueChange,
     Change,
     ChangeEvent,
@@ -153,6 +154,36 @@ def test_every_effective_change_is_one_event(content: ContentPorts, tenant: str)
         ChangeEvent(tenant, 5, "prompts::on-change", "unregister", "a"),
     ]
     assert content.revisions.read(tenant).content == 5
+
+
+def test_an_announcement_is_one_event_and_moves_the_version(content: ContentPorts, tenant: str) -> None:
+    announced = Announcement("resources::on-change", "update", "yard://map")
+    assert content.store.announce(tenant, announced) == 1
+    assert content.revisions.read(tenant).content == 1
+    assert list(content.store.apply(tenant, registrations("a"))) == [2]
+    assert content.store.announce(tenant, Announcement("lists::on-change", "change", "tools")) == 3
+    assert content.revisions.read(tenant).content == 3
+    assert sorted(content.list_events(tenant), key=lambda event: event.sequence) == [
+        ChangeEvent(tenant, 1, "resources::on-change", "update", "yard://map"),
+        ChangeEvent(tenant, 2, "skills::on-change", "register", "a"),
+        ChangeEvent(tenant, 3, "lists::on-change", "change", "tools"),
+    ]
+    assert ids_of(content, tenant) == ["a"]
+
+
+def test_announcements_and_publications_at_the_same_time_are_all_stored(content: ContentPorts, tenant: str) -> None:
+    def announce(number: int) -> int:
+        return content.store.announce(tenant, Announcement("resources::on-change", "update", f"yard://{number}"))
+
+    def publish(number: int) -> object:
+        return content.store.apply(tenant, registrations(*(f"p{number}/{one:03}" for one in range(40))))
+
+    with ThreadPoolExecutor(4) as pool:
+        announced, published = pool.map(announce, range(2)), pool.map(publish, range(2))
+        assert len({*announced}) == 2
+        assert len(list(published)) == 2
+    assert len(ids_of(content, tenant)) == 80
+    assert sorted(sequence for sequence, *_ in event_keys(content, tenant)) == list(range(1, 83))
 
 
 def test_subscriptions_are_stored_without_change_events(content: ContentPorts, tenant: str) -> None:

@@ -35,11 +35,13 @@ from signpost.adapters.memory.grants import MemoryGrants
 from signpost.adapters.memory.instances import MemoryInstanceStore
 from signpost.adapters.memory.link import ExecutorHandler, MemoryLambdaTransport
 from signpost.adapters.memory.run_lists import MemoryRunLists
-from signpost.calling.nested import NestedCallJudge
+from signpost.calling.context_operations import ContextOperations
+from signpost.calling.nested import ExecutorRequests, NestedCallJudge
 from signpost.catalogue.publishing.catalogue import CataloguePublisher
 from signpost.catalogue.publishing.publish_functions import PublishFunctions
 from signpost.catalogue.publishing.publisher import Publisher
 from signpost.cli.keys import new_key, stored_key
+from signpost.content.announcements import AnnouncementOperations
 from signpost.entrypoints.http.front_door import FrontDoor
 from signpost.entrypoints.nested_calls import NestedCallHandler
 from signpost.entrypoints.registry_dispatch import AdministrationFunctions, RegistryDispatcher
@@ -251,7 +253,13 @@ class MemoryGateway:
             ),
             telemetry=telemetry,
         )
-        return NestedCallHandler(nested=calls, telemetry=telemetry, clock=self.clock, alarm=alarm)
+        operations = ContextOperations(
+            mint=self.composition.calling.mint,
+            clock=self.clock,
+            actions=AnnouncementOperations(self.adapters.content).actions,
+        )
+        requests = ExecutorRequests(nested=calls, operations=operations)
+        return NestedCallHandler(nested=requests, telemetry=telemetry, clock=self.clock, alarm=alarm)
 
     def handle(self, event: JsonObject, remaining_ms: int = 30_000) -> Any:
         """Return the gateway function's answer to an event."""

@@ -59,7 +59,13 @@ def _without_bound(member: dict[str, Any]) -> dict[str, Any]:
 
 def test_functions_and_triggers_are_those_of_the_reference_and_known_additions() -> None:
     assert set(BY_ID) == set(REFERENCE["functions"])
-    beside = ["policies::on-change", "skills::registry", "workflows::on-change"]
+    beside = [
+        "lists::on-change",
+        "policies::on-change",
+        "resources::on-change",
+        "skills::registry",
+        "workflows::on-change",
+    ]
     assert sorted(trigger.id for trigger in TRIGGERS) == sorted([*REFERENCE["triggers"], *beside])
     assert set(BY_ID) == set(MemoryRegistry().functions.ids)
     assert {one.id for one in ALL_FUNCTIONS} == {*BY_ID, *LoadableExecutors().functions.ids}

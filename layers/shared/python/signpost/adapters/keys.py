@@ -150,6 +150,15 @@ def outbox_row_of_load(tenant: str, revision: int, part: int = 0) -> RowKey:
     return _row_key(outbox_of(tenant), f"{LOADS}{revision:020}{f'#{part:04}' if part else ''}")
 
 
+ANNOUNCED = "announced#"
+"""The prefix of the sort keys of announcements. They are numbered with the changes of the content, and apart from them:
+an earlier release reads every row with a number alone as a change that it knows."""
+
+
+def outbox_row_of_announcement(tenant: str, sequence: int) -> RowKey:
+    return _row_key(outbox_of(tenant), f"{ANNOUNCED}{sequence:020}")
+
+
 def owner_of(pk: str) -> str | None:
     """Return the tenant of a partition; None if the partition is shipped content or the deployment's own."""
     scope, _, rest = pk.partition("#")

@@ -15,7 +15,7 @@ from signpost.signing.capability_tokens import DEEPEST_CALL, CapabilityGrant, To
 
 if TYPE_CHECKING:
     from signpost.calling.nested_transport import RegistryTransport
-    from signpost.calling.ports import FunctionInvoker
+    from signpost.calling.ports import FunctionInvoker, NestedCallService
     from signpost.ports import Clock
 
 
@@ -60,7 +60,7 @@ class NestedCallJudge:
 class ExecutorRequests:
     """Answers the requests of executors: nested calls and context operations."""
 
-    def __init__(self, *, nested: "NestedCalls", operations: ContextOperations) -> None:
+    def __init__(self, *, nested: "NestedCallService", operations: ContextOperations) -> None:
         self._nested = nested
         self._operations = operations
 

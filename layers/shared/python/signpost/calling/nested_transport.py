@@ -1,7 +1,7 @@
 """Sends nested calls: from an executor to the nested calls function, and from there to the registry function."""
 
 import json
-from collections.abc import Container
+from collections.abc import Container, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from signpost.calling import wire
@@ -10,7 +10,9 @@ from signpost.contract import CallReply, TransportFailure
 from signpost.model import JsonObject
 
 if TYPE_CHECKING:
+    from signpost.calling.context_operations import ContextAction
     from signpost.calling.ports import LambdaTransport
+    from signpost.signing.capability_tokens import CapabilityGrant, TokenMint
 
 ANSWER_MARGIN = 0.2
 """Seconds before the deadline of a nested call that are left for passing the reply of the registry function back."""
@@ -53,3 +55,24 @@ class RegistryTransport:
 
     def pass_on(self, nested: wire.NestedCall, ends_at: float) -> CallReply:
         return send_nested(self._link, self._registry_arn, nested, ends_at - ANSWER_MARGIN)
+
+
+class RegistryActions:
+    """Passes context operations on that the registry function performs, since it alone may change content."""
+
+    def __init__(self, link: "LambdaTransport", registry_arn: str, mint: "TokenMint", actions: Iterable[str]) -> None:
+        self._link = link
+        self._registry_arn = registry_arn
+        self._mint = mint
+        self._names = actions
+
+    @property
+    def actions(self) -> "Mapping[str, ContextAction]":
+        return {name: self._build_action(name) for name in self._names}
+
+    def _build_action(self, action: str) -> "ContextAction":
+        def pass_on(grant: "CapabilityGrant", fields: JsonObject) -> CallReply:
+            operation = wire.ContextOperation(self._mint.mint(grant), grant.call, action, fields)
+            return send_context_operation(self._link, self._registry_arn, operation, grant.deadline - ANSWER_MARGIN)
+
+        return pass_on

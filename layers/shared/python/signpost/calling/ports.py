@@ -19,12 +19,18 @@ if TYPE_CHECKING:
         OpenBreakers,
         TransportFailure,
     )
-    from signpost.model import Principal, SettingValue
+    from signpost.model import JsonObject, Principal, SettingValue
 
 
 class FunctionInvoker(Protocol):
     def invoke(self, request: CallRequest) -> CallReply:
         """Make one attempt. Returns before `request.ends_at`, even if the function runs on."""
+        ...
+
+
+class NestedCallService(Protocol):
+    def answer(self, message: JsonObject, ends_at: float) -> JsonObject:
+        """Answer a nested call, or a context operation, with a reply of the contract."""
         ...
 
 

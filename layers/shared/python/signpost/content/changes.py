@@ -147,8 +147,12 @@ WORKFLOW_EVENT = EventForm("workflows::on-change", "id", "urn:signpost:workflow:
 POLICY_EVENT = EventForm("policies::on-change", "id", "urn:signpost:policy:{}", has_digest=True)
 LOAD_EVENT = EventForm("skills::registry", "name", "urn:signpost:skill:{}", is_separately_numbered=True)
 """The event of a load, which is a change of the function directory and has an outbox row of its own form."""
+LIST_EVENT = EventForm("lists::on-change", "list", "urn:signpost:list:{}")
+RESOURCE_EVENT = EventForm("resources::on-change", "uri", "{}")
+"""The events of what functions announce. They have an outbox row of their own form, too."""
 EVENTS: Mapping[TriggerType, EventForm] = {
-    form.type: form for form in (SKILL_EVENT, PROMPT_EVENT, WORKFLOW_EVENT, POLICY_EVENT, LOAD_EVENT)
+    form.type: form
+    for form in (SKILL_EVENT, PROMPT_EVENT, WORKFLOW_EVENT, POLICY_EVENT, LOAD_EVENT, LIST_EVENT, RESOURCE_EVENT)
 }
 
 SKILLS = EntryKind[SkillChange, Skill](

@@ -12,6 +12,8 @@ from signpost.content.subscriptions import TRIGGER_TYPES
 from signpost.model import Json, JsonObject, Principal, as_object
 from signpost.records import dataclass
 
+TRIGGER_ISSUER = "signpost:events"
+"""The issuer of the principal of triggers."""
 SEQUENCE, TENANT = "urn:signpost:seq:", "urn:signpost:tenant:"
 
 
@@ -133,7 +135,7 @@ def body_of(delivery: Delivery) -> bytes:
 def principal_of(delivery: Delivery) -> Principal:
     """Return the principal as which a trigger's function is called or its workflow is started: it stands for the
     tenant alone and has no permissions."""
-    return Principal(subject="trigger", tenant=delivery.tenant, issuer="signpost:events")
+    return Principal(subject="trigger", tenant=delivery.tenant, issuer=TRIGGER_ISSUER)
 
 
 def _find_suffix(names: Sequence[str], prefix: str) -> str | None:

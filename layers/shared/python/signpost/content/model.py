@@ -7,11 +7,12 @@ from typing import Literal
 from signpost.model import Json, JsonObject, PromptArgument, SettingValue
 from signpost.records import dataclass
 
-type Operation = Literal["register", "unregister", "load", "unload", "reload"]
-"""The last three apply to callable skills only."""
+type Operation = Literal["register", "unregister", "load", "unload", "reload", "change", "update"]
+"""`load`, `unload` and `reload` apply to callable skills only, the last two to what functions announce."""
 type TriggerType = Literal[
-    "skills::on-change", "prompts::on-change", "workflows::on-change", "policies::on-change", "skills::registry"
-]
+    "skills::on-change", "prompts::on-change", "workflows::on-change", "policies::on-change", "skills::registry",
+    "lists::on-change", "resources::on-change",
+]  # fmt: skip
 type SubscriberKind = Literal["trigger", "webhook", "workflow"]
 """A trigger is a function that is called, or a workflow that is started; a webhook is a URL to post to."""
 
@@ -171,6 +172,17 @@ class CatalogueChange:
 
 
 type Change = SkillChange | PromptChange | SubscriptionChange | WorkflowChange | PolicyChange | CatalogueChange
+
+
+@dataclass(frozen=True, slots=True)
+class Announcement:
+    """A change that a running function announces. It has an event, and no row: the registry does not know what
+    changed."""
+
+    type: TriggerType
+    op: Operation
+    key: str
+    """The name of the list, or the URI of the resource."""
 
 
 class Overtaken(Exception):  # noqa: N818 - named for the state that it reports

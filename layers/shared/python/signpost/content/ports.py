@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
     from signpost.content.kept_objects import NamedObjects, ObjectVersion, RetentionScan
-    from signpost.content.model import BusEvent, Change, Layers, Skill, StoredPrompt, Subscription
+    from signpost.content.model import Announcement, BusEvent, Change, Layers, Skill, StoredPrompt, Subscription
     from signpost.hazards.model import PublicationWarning
 
 
@@ -69,6 +69,11 @@ class ContentStore(Protocol):
         with its event, if its kind has one. Returns the sequence numbers of the changes; None for an unregistration
         that found no entry, which is no change. Raises Overtaken if a change of the catalogue was built from a snapshot
         that is not the current one."""
+        ...
+
+    def announce(self, tenant: str, announcement: Announcement) -> int:
+        """Store the event of a change that a function announces, and return its sequence number, which is the new
+        version of the tenant's content."""
         ...
 
 

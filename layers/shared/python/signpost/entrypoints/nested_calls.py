@@ -4,7 +4,7 @@ The nested calls function and the registry function use it: calls of registry fu
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from signpost.calling import wire
 from signpost.calling.failures import failure
@@ -14,20 +14,15 @@ from signpost.model import JsonObject, as_object
 from signpost.telemetry import Telemetry
 
 if TYPE_CHECKING:
+    from signpost.calling.ports import NestedCallService
     from signpost.ports import Alarm, Clock
 
 RESERVE = 0.5
 """Seconds reserved for the runtime to return the answer."""
 
 
-class NestedCallService(Protocol):
-    def answer(self, message: JsonObject, ends_at: float) -> JsonObject:
-        """Answer a nested call with a reply of the contract."""
-        ...
-
-
 class NestedCallHandler:
-    def __init__(self, *, nested: NestedCallService, telemetry: Telemetry, clock: "Clock", alarm: "Alarm") -> None:
+    def __init__(self, *, nested: "NestedCallService", telemetry: Telemetry, clock: "Clock", alarm: "Alarm") -> None:
         self._nested = nested
         self._telemetry = telemetry
         self._clock = clock

@@ -198,6 +198,22 @@ class Context:
         _check_grant(name)
         return self._perform("has_grant", {"name": name}) is True
 
+    def changed(self, kind: str) -> None:
+        """Announce that the list of "tools", "prompts" or "resources" changed: an event `lists::on-change`. Raises
+        ValueError, CallFailed, or CallEnded."""
+        from signpost.content.announcements import fault_of_list  # noqa: PLC0415 - on first use, as above
+
+        _raise_fault(fault_of_list(kind))
+        self._perform("changed", {"list": kind})
+
+    def resource_updated(self, uri: str) -> None:
+        """Announce that the resource at a URI changed: an event `resources::on-change`. Raises ValueError, CallFailed,
+        or CallEnded."""
+        from signpost.content.announcements import fault_of_uri  # noqa: PLC0415 - as above
+
+        _raise_fault(fault_of_uri(uri))
+        self._perform("resource_updated", {"uri": uri})
+
     def end(self) -> None:
         """End the context: from now on it makes no calls and reads no secrets for the call."""
         self._ended = True
@@ -231,7 +247,10 @@ def _check_grant(name: str, seconds: float | None = None) -> None:
     # Imported on first use: few functions give grants.
     from signpost.calling.grant_operations import fault_of_grant  # noqa: PLC0415
 
-    fault = fault_of_grant(name, seconds)
+    _raise_fault(fault_of_grant(name, seconds))
+
+
+def _raise_fault(fault: str | None) -> None:
     if fault is not None:
         raise ValueError(fault)
 

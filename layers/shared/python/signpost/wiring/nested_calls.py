@@ -24,9 +24,9 @@ from signpost.calling.handle_actions import HandleActions
 from signpost.calling.grant_operations import GrantOperations
 from signpost.calling.lookup import FunctionLists
 from signpost.calling.nested import ExecutorRequests, NestedCallJudge, NestedCalls
-from signpost.calling.nested_transport import RegistryTransport
+from signpost.calling.nested_transport import RegistryActions, RegistryTransport
 from signpost.catalogue.cache import CatalogueView
-from signpost.content.api.function_ids import REGISTRY_FUNCTIONS
+from signpost.content.api.function_ids import ANNOUNCING, REGISTRY_FUNCTIONS
 from signpost.entrypoints.nested_calls import NestedCallHandler
 from signpost.list_revisions import RevisionRows, RevisionView
 from signpost.records import dataclass
@@ -101,10 +101,12 @@ def compose_nested_calls(adapters: NestedCallAdapters, telemetry: Telemetry, reg
         registry=RegistryTransport(adapters.link, registry_arn, REGISTRY_FUNCTIONS),
     )
     grants = GrantOperations(store=adapters.grants, clock=clock)
+    announcing = RegistryActions(adapters.link, registry_arn, calls.mint, ANNOUNCING)
     actions = {
         **EffectActions(adapters.effects, clock).actions,
         **HandleActions(adapters.handles, clock).actions,
         **grants.actions,
+        **announcing.actions,
     }
     operations = ContextOperations(mint=calls.mint, clock=clock, actions=actions)
     requests = ExecutorRequests(nested=nested, operations=operations)

@@ -17,9 +17,10 @@ from signpost.adapters.ids import RandomIds
 from signpost.adapters.lambdas import BotoLambdaTransport
 from signpost.adapters.s3 import S3Values
 from signpost.adapters.secrets_manager import SecretMasterKeys
+from signpost.calling.context_operations import ContextOperations
 from signpost.calling.function_access import FunctionAccess
 from signpost.calling.lookup import FunctionLists
-from signpost.calling.nested import NestedCallJudge
+from signpost.calling.nested import ExecutorRequests, NestedCallJudge
 from signpost.catalogue.publishing.entry_references import EntryReferenceJudge
 from signpost.catalogue.publishing.reference_warnings import ReferenceJudge
 from signpost.content.api.functions import RegistryFunctions
@@ -64,6 +65,7 @@ class RegistryDocuments:
         """Build the handler of nested calls, which are made in the name of principals: the rules of tenants apply."""
         # Imported on first use: operators' invocations, which most are, need no rules.
         from signpost.catalogue.cache import CatalogueView  # noqa: PLC0415
+        from signpost.content.announcements import AnnouncementOperations  # noqa: PLC0415 - as above
         from signpost.wiring.policy import build_policy_services  # noqa: PLC0415 - as above
 
         values = S3Values(self.clients.s3, self.settings.content_bucket)
@@ -74,12 +76,16 @@ class RegistryDocuments:
             telemetry=self.telemetry,
         )
         documents = self._build(policy.functions)
+        calls = NestedRegistryCalls(
+            judge=NestedCallJudge(mint=self.calling.mint, clock=SystemClock()),
+            functions=RegistryDispatcher(documents.functions, administration),
+            telemetry=self.telemetry,
+        )
+        operations = ContextOperations(
+            mint=self.calling.mint, clock=SystemClock(), actions=AnnouncementOperations(self.content).actions
+        )
         return NestedCallHandler(
-            nested=NestedRegistryCalls(
-                judge=NestedCallJudge(mint=self.calling.mint, clock=SystemClock()),
-                functions=RegistryDispatcher(documents.functions, administration),
-                telemetry=self.telemetry,
-            ),
+            nested=ExecutorRequests(nested=calls, operations=operations),
             telemetry=self.telemetry,
             clock=SystemClock(),
             alarm=alarm,

@@ -46,6 +46,7 @@ from signpost.content.changes import (
     text_of,
 )
 from signpost.content.model import (
+    Announcement,
     CatalogueChange,
     Change,
     Layers,
@@ -127,6 +128,16 @@ class DynamoContentStore:
             effective, sequences = _decide_changes(changes, self._find_existing(tenant, changes), head.version)
             if not effective or self._commit(tenant, head, effective):
                 return sequences
+            rows.pause(attempt)
+        raise Unavailable("Other requests kept changing the content at the same time.")
+
+    def announce(self, tenant: str, announcement: Announcement) -> int:
+        for attempt in range(rows.ATTEMPTS):
+            head = self._finish_overlay(tenant, self._read_head(tenant))
+            after = replace(head, version=head.version + 1)
+            row = rows.build_put(self._table, outbox.row_of_announcement(tenant, after.version, announcement))
+            if self._move_head(tenant, head, after, [row]):
+                return after.version
             rows.pause(attempt)
         raise Unavailable("Other requests kept changing the content at the same time.")
 

@@ -22,7 +22,7 @@ from signpost.content.changes import (
     parse_change,
     text_of,
 )
-from signpost.content.model import Change, ChangeEvent
+from signpost.content.model import Announcement, Change, ChangeEvent
 from signpost.records import dataclass
 
 if TYPE_CHECKING:
@@ -104,6 +104,17 @@ def row_of_load(tenant: str, revision: int, notices: "Sequence[LoadNotice]") -> 
     }
 
 
+def row_of_announcement(tenant: str, sequence: int, announcement: Announcement) -> Attributes:
+    """Build the outbox row of a change that a function announces, in the form of a load's."""
+    return {
+        **keys.outbox_row_of_announcement(tenant, sequence),
+        **_expiry_attributes(),
+        "type": {"S": announcement.type},
+        "sequence": rows.number(sequence),
+        "told": {"S": json.dumps([[announcement.op, announcement.key]], ensure_ascii=False)},
+    }
+
+
 def _sequence_attributes(tenant: str | None, sequence: int) -> Attributes:
     return {**keys.outbox_row(tenant, sequence), **_expiry_attributes()}
 
@@ -123,14 +134,15 @@ def change_batch_in(row: Row, read_batch: Callable[[str], ChangeBatch]) -> Chang
 def events_of(row: Mapping[str, Any], change_batches: ChangeBatchStore) -> Sequence[ChangeEvent]:
     """Return the events of an outbox row, as read from the table or from the stream (`NewImage`)."""
     if "told" in row:
-        return _events_of_load(row)
+        return _events_told_in(row)
     batch = change_batch_in(row, lambda key: read_change_batch(change_batches, key))
     return events_from(keys.owner_of(row["pk"]["S"]), batch.first, batch.changes)
 
 
-def _events_of_load(row: Row) -> Sequence[ChangeEvent]:
+def _events_told_in(row: Row) -> Sequence[ChangeEvent]:
+    """Return the events of a load or an announcement, whose rows have them as they are told."""
     tenant, sequence = keys.owner_of(row["pk"]["S"]), int(row["sequence"]["N"])
-    return [ChangeEvent(tenant, sequence, LOAD_EVENT.type, op, name) for op, name in json.loads(row["told"]["S"])]
+    return [ChangeEvent(tenant, sequence, row["type"]["S"], op, name) for op, name in json.loads(row["told"]["S"])]
 
 
 def query_changes(client: "DynamoDBClient", table: str, tenant: str | None, after: int, last: int) -> Iterator[Row]:

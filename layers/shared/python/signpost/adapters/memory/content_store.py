@@ -9,6 +9,7 @@ from signpost.adapters.memory.functions import FunctionTable
 from signpost.adapters.memory.timetables import MemoryTimetables
 from signpost.content.changes import PROMPTS, SKILLS, SUBSCRIPTIONS, EntryKind, event_of, kind_of
 from signpost.content.model import (
+    Announcement,
     CatalogueChange,
     Change,
     ChangeEvent,
@@ -83,6 +84,14 @@ class MemoryContentStore:
             if tenant is not None and self.timetables is not None and any(map(_wakes_schedules, changes)):
                 self.timetables.wake(tenant)
             return [self._apply(tenant, change) for change in changes]
+
+    def announce(self, tenant: str, announcement: Announcement) -> int:
+        with self._lock:
+            scope = self._scope(tenant)
+            scope.version += 1
+            told = ChangeEvent(tenant, scope.version, announcement.type, announcement.op, announcement.key)
+            self.events.append(told)
+            return scope.version
 
     def _apply(self, tenant: str | None, change: Change) -> int | None:
         scope = self._scope(tenant)

@@ -1,4 +1,5 @@
-"""The ids of all functions of the registry, for callers that do not need the functions themselves."""
+"""The ids of all functions of the registry, and the names of the context operations that it performs, for callers that
+do not need the functions themselves."""
 
 REGISTRY_FUNCTIONS = frozenset({
     "manifest::bodies",
@@ -23,3 +24,6 @@ REGISTRY_FUNCTIONS = frozenset({
     "skills::unload",
     "skills::unregister",
 })  # fmt: skip
+CHANGED, RESOURCE_UPDATED = "changed", "resource_updated"
+ANNOUNCING = (CHANGED, RESOURCE_UPDATED)
+"""The context operations by which functions announce changes."""

@@ -253,4 +253,14 @@ TRIGGERS: Sequence[TriggerSpec] = (
         "After each change of the policy rules.",
         schema("PoliciesOnChange", {"op": OPERATION, "id": STRING, "digest": STRING}, optional=("digest",)),
     ),
+    TriggerSpec(
+        "lists::on-change",
+        "After a function has announced that a list of tools, prompts or resources changed.",
+        schema("ListsOnChange", {"op": {"enum": ["change"]}, "list": {"enum": ["tools", "prompts", "resources"]}}),
+    ),
+    TriggerSpec(
+        "resources::on-change",
+        "After a function has announced that a resource changed.",
+        schema("ResourcesOnChange", {"op": {"enum": ["update"]}, "uri": STRING}),
+    ),
 )

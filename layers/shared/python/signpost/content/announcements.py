@@ -1,0 +1,64 @@
+"""Announcements: running functions tell that a list or a resource changed, for which the registry has no row."""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from signpost.calling.context_operations import ContextAction
+from signpost.calling.failures import reported_failure
+from signpost.content.api.function_ids import CHANGED, RESOURCE_UPDATED
+from signpost.content.changes import LIST_EVENT, RESOURCE_EVENT
+from signpost.content.deliveries import TRIGGER_ISSUER
+from signpost.content.model import Announcement
+from signpost.contract import LONGEST_URI, CallReply, Result
+from signpost.model import JsonObject
+from signpost.signing.capability_tokens import CapabilityGrant
+
+if TYPE_CHECKING:
+    from signpost.content.ports import ContentStore
+
+LISTS = ("tools", "prompts", "resources")
+REGISTRY_SCHEMES = ("iii", "skill", "signpost")
+"""The schemes of resources that Signpost serves itself. Their changes have events of their own."""
+
+
+def fault_of_list(kind: object) -> str | None:
+    """Return the fault of the name of a list as a sentence; None if there is none."""
+    return None if kind in LISTS else f"A list that changed is one of {', '.join(LISTS)}."
+
+
+def fault_of_uri(uri: object) -> str | None:
+    """Return the fault of the URI of a resource as a sentence; None if there is none."""
+    if not isinstance(uri, str) or len(uri) > LONGEST_URI:
+        return f"The URI of a resource is a text of at most {LONGEST_URI} characters."
+    scheme, colon, rest = uri.partition(":")
+    if not (colon and rest and scheme.isascii() and scheme.isidentifier()) or not uri.isprintable() or " " in uri:
+        return "The URI of a resource begins with a scheme and `:`, and has no blanks."
+    if scheme.lower() in REGISTRY_SCHEMES:
+        return f"Signpost announces changes of its own resources at {scheme.lower()}: itself."
+    return None
+
+
+class AnnouncementOperations:
+    """Performs the context operations by which functions announce changes."""
+
+    def __init__(self, content: "ContentStore") -> None:
+        self._content = content
+
+    @property
+    def actions(self) -> Mapping[str, ContextAction]:
+        return {CHANGED: self._announce_list, RESOURCE_UPDATED: self._announce_resource}
+
+    def _announce_list(self, call: CapabilityGrant, fields: JsonObject) -> CallReply:
+        kind = fields.get("list")
+        return self._announce(call, fault_of_list(kind), lambda: Announcement(LIST_EVENT.type, "change", str(kind)))
+
+    def _announce_resource(self, call: CapabilityGrant, fields: JsonObject) -> CallReply:
+        uri = fields.get("uri")
+        return self._announce(call, fault_of_uri(uri), lambda: Announcement(RESOURCE_EVENT.type, "update", str(uri)))
+
+    def _announce(self, call: CapabilityGrant, fault: str | None, build: Callable[[], Announcement]) -> CallReply:
+        if call.issuer == TRIGGER_ISSUER:
+            fault = "A function that a trigger calls announces no changes: the event could call the function again."
+        if fault is not None:
+            return reported_failure("permanent_error", fault)
+        return Result({"sequence": self._content.announce(call.tenant, build())})

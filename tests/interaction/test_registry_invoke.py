@@ -10,6 +10,7 @@ import pytest
 
 from signpost.adapters.alarm import alarm
 from signpost.adapters.memory import FixedKeySet, MemoryApiKeys, MemoryIssuerKeySets
+from signpost.adapters.memory.deployment_lists import MemoryDeploymentLists
 from signpost.catalogue.publishing.publish_functions import PublishFunctions
 from signpost.catalogue.publishing.publisher import Publisher
 from signpost.cli.keys import new_key, stored_key
@@ -81,6 +82,7 @@ class RegistryStage:
                     api_keys=ApiKeyAuthenticator(keys=self.api_keys, clock=self.clock),
                     issuer_key_sets=MemoryIssuerKeySets(),
                     key_set_source=self.source,
+                    deployment_lists=MemoryDeploymentLists,
                     clock=self.clock,
                     anonymous=None,
                 ),

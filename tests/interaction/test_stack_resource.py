@@ -198,9 +198,15 @@ NO_LISTS: Mapping[str, Sequence[str]] = {"ExecutorFunctions": [""], "MoreOrigins
 
 def test_the_lists_of_the_deployment_are_stored_and_stay_when_the_stack_is_deleted(stage: StackResourceStage) -> None:
     executors = [f"arn:executor-{number}" for number in range(60)]
-    lists = {"ExecutorFunctions": executors, "MoreOrigins": ["https://a.test", " https://b.test"]}
+    lists = {
+        "ExecutorFunctions": executors,
+        "MoreOrigins": ["https://a.test", " https://b.test"],
+        "PassedClaims": ["department", " groups"],
+    }
     assert stage.asks("Create", CORE.arn, lists=lists)["Status"] == "SUCCESS"
-    stored = DeploymentLists(origins=("https://a.test", "https://b.test"), executors=tuple(executors))
+    stored = DeploymentLists(
+        origins=("https://a.test", "https://b.test"), executors=tuple(executors), claims=("department", "groups")
+    )
     assert (stage.lists.read(), stage.shipped()) == (stored, {"core::wait"})
     assert stage.asks("Delete", CORE.arn, lists=NO_LISTS)["Status"] == "SUCCESS"
     assert stage.lists.read() == stored

@@ -22,7 +22,7 @@ YARD = Executor("arn:yard", "secret:yard", 60_000)
 TENANT = "acme"
 ANONYMOUS = ""
 """The subject of the caller without a credential, on loopback."""
-UNLOCK = HostedFunction("yard::unlock", name="unlock", input_schema={"type": "object"})
+UNLOCK = HostedFunction("yard::unlock", name="unlock", input_schema={"type": "object"}, takes_client=True)
 GATED: JsonObject = {"grant": "unlocked"}
 
 

@@ -75,6 +75,7 @@ ENVIRONMENT = {
     "ROLES_CLAIM": "roles",
     "PERMISSIONS_CLAIM": "scope",
     "HUMAN_CLAIM": "amr",
+    "CLAIMS": "0",
     "DEFAULT_TENANT": "default",
     "MAX_TOKEN_LIFETIME_SECONDS": "86400",
     "TOOL_NAMES": "canonical",

@@ -30,6 +30,8 @@ class ClaimNames:
     permissions: str
     human: str
     """A claim that only an interactive login carries, as `name` or `name=value`."""
+    has_passed: bool = False
+    """Whether the deployment names claims that become claims of principals. Their list is in the table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +239,7 @@ def identity_settings(environment: Mapping[str, str]) -> IdentitySettings:
             roles=environment["ROLES_CLAIM"],
             permissions=environment["PERMISSIONS_CLAIM"],
             human=environment["HUMAN_CLAIM"],
+            has_passed=environment["CLAIMS"] == "1",
         ),
         default_tenant=environment["DEFAULT_TENANT"],
         longest_token_lifetime=float(environment["MAX_TOKEN_LIFETIME_SECONDS"]),

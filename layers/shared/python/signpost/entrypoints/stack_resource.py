@@ -78,8 +78,10 @@ class ListWriter:
         """Stores the lists in the properties. A deleted resource leaves them in the table, which outlives the stack."""
         properties = event.get("ResourceProperties", {})
         if event["RequestType"] != "Delete" and {"MoreOrigins", "ExecutorFunctions"} <= properties.keys():
-            origins, executors = (_names_in(properties[name]) for name in ("MoreOrigins", "ExecutorFunctions"))
-            self._lists.write(DeploymentLists(origins, executors))
+            origins, executors, claims = (
+                _names_in(properties.get(name, ())) for name in ("MoreOrigins", "ExecutorFunctions", "PassedClaims")
+            )
+            self._lists.write(DeploymentLists(origins, executors, claims))
 
 
 class StackResource:

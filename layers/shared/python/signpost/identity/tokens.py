@@ -1,16 +1,14 @@
 """Verifies access tokens: JWTs of one issuer, for the stack's audiences, under pinned algorithms."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
 import jwt
 from jwt.utils import base64url_decode
 
-from signpost.identity.claims import principal_of
 from signpost.identity.denial import Denial, DenialReason
 from signpost.identity.key_set import IssuerKeyCache
-from signpost.model import Principal
-from signpost.settings import ClaimNames
+from signpost.model import JsonObject, Principal
 from signpost.strict_json import parse_bytes
 
 if TYPE_CHECKING:
@@ -47,17 +45,16 @@ class TokenAuthenticator:
         issuer: str,
         audiences: Collection[str],
         keys: IssuerKeyCache,
-        claims: ClaimNames,
-        default_tenant: str,
+        build_principal: Callable[[JsonObject], Principal | Denial],
         longest_lifetime: float,
         clock: "Clock",
     ) -> None:
-        """`longest_lifetime` is the seconds for which a token may be valid."""
+        """`build_principal` builds the principal from the claims of a verified token. `longest_lifetime` is the seconds
+        for which a token may be valid."""
         self._issuer = issuer
         self._audiences = audiences
         self._keys = keys
-        self._claims = claims
-        self._default_tenant = default_tenant
+        self._build_principal = build_principal
         self._longest_lifetime = longest_lifetime
         self._clock = clock
 
@@ -67,7 +64,7 @@ class TokenAuthenticator:
         except (jwt.PyJWTError, ValueError, RecursionError) as fault:
             return next((denial for kind, denial in _DENIALS if isinstance(fault, kind)), _INVALID)
         fault = _find_time_fault(claims, self._clock.now(), self._longest_lifetime) or _find_kind_fault(claims)
-        return fault or principal_of(claims, self._claims, self._default_tenant)
+        return fault or self._build_principal(claims)
 
     def _verify(self, credential: str) -> dict[str, Any]:
         header = jwt.get_unverified_header(credential)

@@ -23,7 +23,7 @@ from signpost.wiring.gateway_adapters import GatewayAdapters, build_aws_adapters
 from signpost.wiring.identity import anonymous_principal, build_authenticator
 
 if TYPE_CHECKING:
-    from signpost.deployment_lists import MoreOrigins
+    from signpost.deployment_lists import RecentList
     from signpost.entrypoints.http.metrics import MetricsPage
 
 
@@ -91,10 +91,11 @@ def _build_metrics_page(composition: GatewayComposition, surfaces: SurfaceBuilde
 
 def _build_more_origins(adapters: GatewayAdapters) -> ReadOrigins:
     @cache
-    def build() -> "MoreOrigins":
-        from signpost.deployment_lists import MoreOrigins  # noqa: PLC0415 - few requests come from such an origin
+    def build() -> "RecentList":
+        # Imported on first use: few requests come from such an origin.
+        from signpost.deployment_lists import RecentList, more_origins  # noqa: PLC0415
 
-        return MoreOrigins(adapters.deployment_lists(), adapters.clock)
+        return RecentList(adapters.deployment_lists(), adapters.clock, more_origins)
 
     return lambda: build().read()
 
@@ -106,6 +107,7 @@ def _build_authenticator(settings: IdentitySettings, composition: GatewayComposi
         api_keys=composition.api_keys,
         issuer_key_sets=adapters.issuer_key_sets,
         key_set_source=adapters.key_set_source,
+        deployment_lists=adapters.deployment_lists,
         clock=adapters.clock,
         anonymous=anonymous_principal(settings),
     )

@@ -184,6 +184,7 @@ def _build_authenticator(settings: RegistrySettings, clients: AwsClients) -> Aut
         api_keys=ApiKeyAuthenticator(keys=DynamoApiKeys(clients.dynamodb, table), clock=SystemClock()),
         issuer_key_sets=DynamoIssuerKeySets(clients.dynamodb, table),
         key_set_source=HttpKeySetSource(),
+        deployment_lists=lambda: DynamoDeploymentLists(clients.dynamodb, table),
         clock=SystemClock(),
         anonymous=None,  # an invocation has no client address, so it is never local
     )

@@ -21,7 +21,9 @@ class DynamoDeploymentLists:
         row = rows.get(self._client, self._table, keys.deployment_lists())
         if row is None:
             return DeploymentLists()
-        return DeploymentLists(tuple(json.loads(row["origins"]["S"])), tuple(json.loads(row["executors"]["S"])))
+        # A row of an earlier release has no claims.
+        texts = (row[name]["S"] if name in row else "[]" for name in ("origins", "executors", "claims"))
+        return DeploymentLists(*(tuple(json.loads(text)) for text in texts))
 
     def write(self, lists: DeploymentLists) -> None:
         row = {
@@ -29,5 +31,6 @@ class DynamoDeploymentLists:
             **rows.schema_attribute(),
             "origins": {"S": rows.text(lists.origins)},
             "executors": {"S": rows.text(lists.executors)},
+            "claims": {"S": rows.text(lists.claims)},
         }
         call(self._client.put_item, TableName=self._table, Item=row)

@@ -97,5 +97,12 @@ def test_a_claim_of_a_principal_without_owner_is_stored_as_earlier_releases_read
     job = Job("go", {}, ADA)
     claim = Claim("token", "running", job, since=1.0, until=2.0)
     assert "owner" not in claim_text(claim)
+    assert "claims" not in claim_text(claim)
     owned = replace(claim, job=replace(job, principal=key_of("ada")))
     assert claim_of(claim_text(owned), "{}") == owned
+
+
+def test_the_claims_of_a_principal_stay_with_its_step() -> None:
+    job = Job("go", {}, replace(ADA, claims={"department": "sales", "groups": ["red"]}))
+    claim = Claim("token", "running", job, since=1.0, until=2.0)
+    assert claim_of(claim_text(claim), "{}") == claim

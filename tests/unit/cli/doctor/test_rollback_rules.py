@@ -7,7 +7,15 @@ from typing import Any
 import pytest
 
 from signpost.cli.doctor.findings import Finding
-from signpost.cli.doctor.rules.rollback import OwnedStep, RollbackFacts, SkillStep, TenantRows, judge_rollback
+from signpost.cli.doctor.rules.rollback import (
+    BLOCKING,
+    OwnedStep,
+    RollbackFacts,
+    SkillStep,
+    StepWithClaims,
+    TenantRows,
+    judge_rollback,
+)
 from signpost.cli.doctor.rules.rollback_content import NewContent, find_use
 from signpost.content.model import Subscription
 from signpost.identity.credentials import ApiKey
@@ -131,3 +139,17 @@ def test_a_pending_step_of_a_skill_is_named() -> None:
     facts = RollbackFacts(NOW, [], has_unread_runs=False, tenants=[], skill_steps=[SkillStep("acme", "wf_1", "order")])
     (finding,) = judge_rollback(facts, "shop")
     assert (finding.code, finding.subject) == ("skill_step", "wf_1 of tenant acme")
+
+
+def test_a_step_for_a_principal_with_claims_makes_going_back_impossible() -> None:
+    steps = [StepWithClaims("acme", "wf_1", "book")]
+    (finding,) = judge_rollback(RollbackFacts(NOW, [], False, [], steps_with_claims=steps), "shop")
+    assert (finding.code, finding.subject) == ("step_with_claims", "wf_1 of tenant acme")
+    assert finding.code in BLOCKING
+    assert finding.problem.startswith("Going back to an earlier release is not possible: it cannot read the run wf_1")
+
+
+def test_functions_that_an_earlier_release_lists_for_everyone_are_named() -> None:
+    (finding,) = judge_tenant(TenantRows("acme", conditional_functions=["yard::dig", "yard::rake"]))
+    assert finding.code == "visible_when_ignored"
+    assert "yard::dig, yard::rake" in finding.problem

@@ -99,6 +99,7 @@ type DoctorNoteCode = Literal[
     "executor_layer_differs",
     "event_source_changing",
     "owned_step",
+    "step_with_claims",
     "runs_not_read",
     "identity_rule",
     "owned_key",
@@ -110,6 +111,7 @@ type DoctorNoteCode = Literal[
     "state_timeout_ignored",
     "values_not_resolved",
     "skill_step",
+    "visible_when_ignored",
 ]
 """Codes of findings that may be meant as they are."""
 

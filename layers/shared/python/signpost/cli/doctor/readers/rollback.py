@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 from signpost.calling.runtime_settings import refuses_undeclared_arguments
 from signpost.cli.doctor.readers.definitions import read_published_definitions
 from signpost.cli.doctor.rules.published_functions import UnreadableText
-from signpost.cli.doctor.rules.rollback import OwnedStep, RollbackFacts, SkillStep, TenantRows, judge_rollback
+from signpost.cli.doctor.rules.rollback import (
+    OwnedStep,
+    RollbackFacts,
+    SkillStep,
+    StepWithClaims,
+    TenantRows,
+    judge_rollback,
+)
 from signpost.cli.doctor.rules.rollback_content import DefinitionUse, NewContent, find_use
 
 if TYPE_CHECKING:
@@ -42,22 +49,27 @@ def read_rollback_facts(adapters: "OperatorAdapters", tenants: Sequence[str], re
         has_unread_runs=len(due) == MOST_RUNS,
         tenants=[_read_tenant(adapters, tenant, reads) for tenant in tenants],
         skill_steps=[step for step in steps if isinstance(step, SkillStep)],
+        steps_with_claims=[step for step in steps if isinstance(step, StepWithClaims)],
     )
 
 
-def _read_steps(adapters: "OperatorAdapters", found: "Sequence[WakeMessage]") -> Iterator[OwnedStep | SkillStep]:
+def _read_steps(
+    adapters: "OperatorAdapters", found: "Sequence[WakeMessage]"
+) -> Iterator[OwnedStep | SkillStep | StepWithClaims]:
     for due in found:
         instance = adapters.instances.load(due.tenant, due.workflow_id)
         if instance is not None:
             yield from _steps_of(due.tenant, instance)
 
 
-def _steps_of(tenant: str, instance: "Instance") -> Iterator[OwnedStep | SkillStep]:
+def _steps_of(tenant: str, instance: "Instance") -> Iterator[OwnedStep | SkillStep | StepWithClaims]:
     from signpost.workflow.running.function_run import parse_digest  # noqa: PLC0415 - comes with the engine
 
     claim, run = instance.claim, parse_digest(instance.digest)
     if claim is not None and claim.job.principal.owner:
         yield OwnedStep(tenant, instance.id, claim.job.transition, claim.job.principal.owner)
+    if claim is not None and claim.job.principal.claims:
+        yield StepWithClaims(tenant, instance.id, claim.job.transition)
     if claim is not None and run is not None and run.capability is not None:
         yield SkillStep(tenant, instance.id, run.capability)
 
@@ -72,6 +84,9 @@ def _read_tenant(adapters: "OperatorAdapters", tenant: str, reads: "PartialReads
         kept_keys=adapters.api_key_rows.list_kept_after_expiry(tenant),
         identity_rules=list(_list_identity_rules(adapters, tenant)),
         refuses_undeclared_arguments=refuses_undeclared_arguments(settings.get(None, {})),
+        conditional_functions=[
+            hosted.function for hosted in adapters.placed_functions.functions(tenant) if hosted.visible_when is not None
+        ],
         content=NewContent(
             schedules=sorted(snapshot.schedules),
             triggers=reads.read(f"triggers of tenant {tenant}", partial(_list_triggers, adapters, tenant)) or (),

@@ -12,7 +12,7 @@ from signpost.identity.api_keys import find_ending
 from signpost.identity.credentials import ApiKey
 from signpost.records import dataclass
 
-BLOCKING = ("owned_step", "runs_not_read", "identity_rule")
+BLOCKING = ("owned_step", "step_with_claims", "runs_not_read", "identity_rule")
 """Codes of rows at which an earlier release fails. It reads the others in another sense."""
 
 
@@ -24,6 +24,15 @@ class OwnedStep:
     workflow_id: str
     transition: str
     owner: str
+
+
+@dataclass(frozen=True, slots=True)
+class StepWithClaims:
+    """A step that is executed for a principal with claims."""
+
+    tenant: str
+    workflow_id: str
+    transition: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +56,8 @@ class TenantRows:
     identity_rules: Sequence[str] = ()
     """The names of the rules of policy that name a principal by `identity:`."""
     refuses_undeclared_arguments: bool = False
+    conditional_functions: Sequence[str] = ()
+    """The ids of the functions that lists show to some principals only."""
     content: NewContent = NewContent()
 
 
@@ -58,11 +69,12 @@ class RollbackFacts:
     """Whether there are more running workflows with a due time than were read."""
     tenants: Sequence[TenantRows]
     skill_steps: Sequence[SkillStep] = ()
+    steps_with_claims: Sequence[StepWithClaims] = ()
 
 
 def judge_rollback(facts: RollbackFacts, stack: str) -> Sequence[Finding]:
     """Return the findings. Those of rows at which an earlier release fails come first."""
-    found = [*map(_find_owned_step, facts.steps)]
+    found = [*map(_find_owned_step, facts.steps), *map(_find_step_with_claims, facts.steps_with_claims)]
     if facts.has_unread_runs:
         found.append(_find_unread_runs())
     for rows in facts.tenants:
@@ -79,6 +91,8 @@ def _judge_tenant(rows: TenantRows, now: float, stack: str) -> Iterator[Finding]
     yield from (_find_identity_rule(rows.tenant, rule) for rule in rows.identity_rules)
     if rows.refuses_undeclared_arguments:
         yield _find_ignored_setting(rows.tenant)
+    if rows.conditional_functions:
+        yield _find_ignored_conditions(rows.tenant, rows.conditional_functions)
     yield from judge_content(rows.tenant, rows.content)
 
 
@@ -92,13 +106,34 @@ def _find_owned_step(step: OwnedStep) -> Finding:
     )
 
 
+def _find_step_with_claims(step: StepWithClaims) -> Finding:
+    return note(
+        "step_with_claims",
+        f"{step.workflow_id} of tenant {step.tenant}",
+        f"Going back to an earlier release is not possible: it cannot read the run {step.workflow_id}, whose step "
+        f"{step.transition} is executed for a principal with claims.",
+        f"Wait until the step is done, resolve it if it is in doubt, or cancel the run ({PAGE}).",
+    )
+
+
 def _find_unread_runs() -> Finding:
     return note(
         "runs_not_read",
         "running workflows",
         "There are more running workflows with a due time than were read. An earlier release cannot read those whose "
-        "step is executed for an API key with an owner.",
-        f"Revoke the keys with an owner, and wait until their steps are done ({PAGE}).",
+        "step is executed for an API key with an owner, or for a principal with claims.",
+        "Revoke the keys with an owner, deploy without PassedClaims, and wait until the steps of both are done "
+        f"({PAGE}).",
+    )
+
+
+def _find_ignored_conditions(tenant: str, functions: Sequence[str]) -> Finding:
+    return note(
+        "visible_when_ignored",
+        f"functions of tenant {tenant}",
+        f"An earlier release lists {', '.join(functions)} for every principal that policy allows them: it ignores "
+        "`visible_when`.",
+        f"Hide the functions by a setting or a rule before you go back, if they must not be listed ({PAGE}).",
     )
 
 

@@ -17,11 +17,16 @@ from signpost.adapters.memory import (
     MemoryPlacedFunctions,
     MemoryRuntimeSettings,
 )
+from signpost.adapters.memory.grants import MemoryGrants
+from signpost.calling.grants import HeldGrant
 from signpost.calling.runtime_settings import SETTINGS
 from signpost.cli import main, stack
 from signpost.contract import BreakerState, Executor, HostedFunction
+from signpost.model import Principal
 from tests.support.imports import imported_by
 
+GRANTS = MemoryGrants()
+"""The grants behind every stack; each test uses a tenant of its own."""
 type Signpost = Callable[..., list[dict[str, Any]]]
 
 
@@ -32,6 +37,7 @@ class MemoryAdapters:
     api_keys: MemoryApiKeys
     settings: MemoryRuntimeSettings
     breakers: MemoryBreakers
+    grants: MemoryGrants
     functions: MemoryFunctionStates
     directory: MemoryDirectory
     placed_functions: MemoryPlacedFunctions
@@ -45,6 +51,7 @@ def table(monkeypatch: pytest.MonkeyPatch) -> FunctionTable:
         api_keys=MemoryApiKeys(),
         settings=MemoryRuntimeSettings(table),
         breakers=MemoryBreakers(table),
+        grants=GRANTS,
         functions=MemoryFunctionStates(table),
         directory=MemoryDirectory(table),
         placed_functions=MemoryPlacedFunctions(table),
@@ -216,3 +223,42 @@ def test_the_help_lists_every_setting(capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_rapidfuzz_is_not_imported_before_it_is_needed() -> None:
     assert imported_by("import signpost.cli, signpost.calling.runtime_settings", {"rapidfuzz", "boto3"}) == set()
+
+
+def give_grant(subject: str, issuer: str, tenant: str, grant: HeldGrant) -> None:
+    assert GRANTS.give(Principal(subject, tenant, issuer), grant)
+
+
+def test_grants_are_listed_by_principal_and_those_that_are_over_are_not(signpost: Signpost) -> None:
+    for_ever = HeldGrant("beta", 1_800_000_000.0, "yard::unlock")
+    give_grant("bob", "https://one.test", "listed", for_ever)
+    give_grant("ann", "https://one.test", "listed", HeldGrant("over", 1.0, "yard::unlock", 2.0))
+    give_grant("ann", "https://one.test", "listed", HeldGrant("alpha", 1.0, "yard::unlock", 4_000_000_000.0))
+    ann, bob = signpost("grants", "list", "--tenant", "listed")
+    assert ann == {
+        "grant": "alpha",
+        "subject": "ann",
+        "issuer": "https://one.test",
+        "by": "yard::unlock",
+        "at": "1970-01-01T00:00:01+00:00",
+        "until": "2096-10-02T07:06:40+00:00",
+    }
+    assert (bob["grant"], bob["subject"], bob["until"]) == ("beta", "bob", None)
+    assert signpost("grants", "list", "--tenant", "listed", "--subject", "bob") == [bob]
+    assert signpost("grants", "list", "--tenant", "other") == []
+
+
+def test_an_operator_takes_a_grant_from_a_principal(signpost: Signpost, capsys: pytest.CaptureFixture[str]) -> None:
+    grant = HeldGrant("beta", 1_800_000_000.0, "yard::unlock")
+    give_grant("ann", "https://one.test", "taken", grant)
+    give_grant("ann", "https://two.test", "taken", grant)
+    assert main(["grants", "revoke", "beta", "--subject", "ann", "--tenant", "taken"]) == 1
+    assert "Add --issuer: https://one.test, https://two.test." in capsys.readouterr().err
+    revoke = ("grants", "revoke", "beta", "--subject", "ann", "--issuer", "https://one.test", "--tenant", "taken")
+    (revoked,) = signpost(*revoke)
+    assert revoked == {"grant": "beta", "subject": "ann", "issuer": "https://one.test", "was_held": True}
+    assert [row["issuer"] for row in signpost("grants", "list", "--tenant", "taken")] == ["https://two.test"]
+    assert main(list(revoke)) == 1
+    assert "No principal ann of tenant taken holds a grant." in capsys.readouterr().err
+    (missed,) = signpost("grants", "revoke", "alpha", "--subject", "ann", "--tenant", "taken")
+    assert missed["was_held"] is False

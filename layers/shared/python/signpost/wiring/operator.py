@@ -21,6 +21,7 @@ from signpost.adapters.dynamodb import (
 )
 from signpost.adapters.dynamodb.definitions import DynamoDefinitionTexts
 from signpost.adapters.dynamodb.due import DynamoDue
+from signpost.adapters.dynamodb.grants import DynamoGrants
 from signpost.adapters.dynamodb.instances import DynamoInstanceStore
 from signpost.adapters.dynamodb.outbox_times import DynamoOutboxTimes
 from signpost.adapters.dynamodb.run_lists import DynamoRunLists
@@ -46,7 +47,14 @@ from signpost.wiring.aws_clients import LONG_CALL_CONFIG, AwsClients
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from signpost.calling.ports import Breakers, FunctionStates, LambdaTransport, PlacedFunctions, RuntimeSettings
+    from signpost.calling.ports import (
+        Breakers,
+        FunctionStates,
+        GrantStore,
+        LambdaTransport,
+        PlacedFunctions,
+        RuntimeSettings,
+    )
     from signpost.content.model import ScopeNames
     from signpost.directory.ports import Directory, ExecutorSecrets
     from signpost.identity.ports import ApiKeys, IssuerKeySets
@@ -85,6 +93,10 @@ class OperatorAdapters:
     @property
     def breakers(self) -> "Breakers":
         return DynamoBreakers(self._clients.dynamodb, self._registry_table)
+
+    @property
+    def grants(self) -> "GrantStore":
+        return DynamoGrants(self._clients.dynamodb, self._registry_table)
 
     @property
     def functions(self) -> "FunctionStates":

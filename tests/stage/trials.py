@@ -137,6 +137,23 @@ def _invoke(arguments: JsonObject, _ctx: Context) -> Json:
     return json.loads(answer["Payload"].read())
 
 
+def _change(arguments: JsonObject, ctx: Context) -> Json:
+    """Call a method of the context that changes what lists show or subscribers hear."""
+    methods: Mapping[str, Callable[[str], Json]] = {
+        "grant": ctx.grant,
+        "revoke": ctx.revoke,
+        "has_grant": ctx.has_grant,
+        "changed": ctx.changed,
+        "resource_updated": ctx.resource_updated,
+    }
+    return methods[str(arguments["does"])](str(arguments["what"]))
+
+
+def _register(arguments: JsonObject, ctx: Context) -> Json:
+    """Register a skill document of the caller's tenant."""
+    return ctx.call("skills::register", arguments)
+
+
 TRIALS: Mapping[str, Trial] = {
     "show": _show,
     "ask": _ask,
@@ -161,6 +178,7 @@ TRIALS: Mapping[str, Trial] = {
     "open_cart": _open_cart,
     "fill_cart": _fill_cart,
     "close_cart": _close_cart,
+    "change": _change,
 }
 
 
@@ -191,4 +209,5 @@ handler = executor(
         permissions=("web", "write"),
         description="Returns the facts of its call.",
     ),
+    Function("trials::register", _register, permissions=("signpost.admin",), calls=("skills::register",)),
 )

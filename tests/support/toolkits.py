@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from signpost.adapters.memory import MemoryDirectory
+from signpost.adapters.memory.link import MemoryLambdaTransport
 from signpost.contract import Executor, Failure
 from signpost.directory.manifest import parse_manifest
 from signpost.model import JsonObject, as_object
@@ -90,11 +91,13 @@ class ServedToolkits:
         tokens: Any = AnyTokenCheck()
         self.transport = InterruptedTransport(self.gateway)
         """Brings context operations of the functions to the gateway."""
+        calls = GatewayCalls(self.transport, NESTED_CALLS_ARN)
         self.executor = FunctionHost(
             list(functions_by_id(hosts).values()),
             tokens=tokens,
             kept_results=MemoryKeptResults(),
-            operations=GatewayCalls(self.transport, NESTED_CALLS_ARN),
+            nested=calls,
+            operations=calls,
         )
         self.called_functions: list[str] = []
         """The called functions in their order."""

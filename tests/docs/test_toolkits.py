@@ -45,8 +45,8 @@ from tests.support.toolkits import RecordingTool, ServedToolkits
 PROJECT = Path(__file__).resolve().parents[2]
 PAGE = (PROJECT / "docs/toolkits.md").read_text()
 (
-    WRITTEN, TEST, REGISTERED, SPEC, RIGHTS, PUBLISHING, ASYNC, PROGRESS, EFFECTS, CARTS, CART_HOOKS, CONTENT, QUESTION,
-    QUESTION_TEST, COMPONENTS, COMPONENTS_TEST, _,
+    WRITTEN, TEST, REGISTERED, SPEC, RIGHTS, GRANTS, PUBLISHING, ASYNC, EFFECTS, CARTS, CART_HOOKS, PROGRESS, CONTENT,
+    QUESTION, QUESTION_TEST, COMPONENTS, COMPONENTS_TEST, _,
 ) = re.findall(r"^```python\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL)  # fmt: skip
 
 
@@ -85,6 +85,17 @@ def test_the_documented_tool_checks_its_caller_and_calls_what_it_declares() -> N
     refused = kit.test("cancel_order", {"order": "7"}, calls=answers, principal=guest).failure
     assert refused is not None
     assert refused.message.startswith("You do not have the permission `orders.cancel`.")
+
+
+def test_the_documented_tools_list_and_hide_one_another() -> None:
+    kit = Toolkit("yard")
+    run(GRANTS, {"kit": kit, "Context": Context})
+    served = ServedToolkits(kit)
+    assert "yard__reindex" not in served.list_tools()
+    for name, is_listed in (("yard__unlock", True), ("yard__reindex", False)):
+        assert served.call(name)["isError"] is False
+        served.gateway.replace_adapters()  # another sandbox has no list in memory
+        assert ("yard__reindex" in served.list_tools()) is is_listed
 
 
 def test_the_documented_tool_keeps_notes_in_the_registry() -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from signpost.calling.components import fault_of_uri
 from signpost.calling.context_operations import ContextAction
 from signpost.calling.failures import reported_failure
 from signpost.content.api.function_ids import CHANGED, RESOURCE_UPDATED
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from signpost.content.ports import ContentStore
 
 LISTS = ("tools", "prompts", "resources")
-REGISTRY_SCHEMES = ("iii", "skill", "signpost")
-"""The schemes of resources that Signpost serves itself. Their changes have events of their own."""
 
 
 def fault_of_list(kind: object) -> str | None:
@@ -26,16 +25,13 @@ def fault_of_list(kind: object) -> str | None:
     return None if kind in LISTS else f"A list that changed is one of {', '.join(LISTS)}."
 
 
-def fault_of_uri(uri: object) -> str | None:
-    """Return the fault of the URI of a resource as a sentence; None if there is none."""
+def fault_of_updated(uri: object) -> str | None:
+    """Return the fault of the URI of a resource as a sentence; None if there is none. Changes of resources that Signpost
+    serves itself have events of their own."""
     if not isinstance(uri, str) or len(uri) > LONGEST_URI:
         return f"The URI of a resource is a text of at most {LONGEST_URI} characters."
-    scheme, colon, rest = uri.partition(":")
-    if not (colon and rest and scheme.isascii() and scheme.isidentifier()) or not uri.isprintable() or " " in uri:
-        return "The URI of a resource begins with a scheme and `:`, and has no blanks."
-    if scheme.lower() in REGISTRY_SCHEMES:
-        return f"Signpost announces changes of its own resources at {scheme.lower()}: itself."
-    return None
+    fault = fault_of_uri(uri)
+    return None if fault is None else f"The URI of a resource that changed {fault}."
 
 
 class AnnouncementOperations:
@@ -54,7 +50,9 @@ class AnnouncementOperations:
 
     def _announce_resource(self, call: CapabilityGrant, fields: JsonObject) -> CallReply:
         uri = fields.get("uri")
-        return self._announce(call, fault_of_uri(uri), lambda: Announcement(RESOURCE_EVENT.type, "update", str(uri)))
+        return self._announce(
+            call, fault_of_updated(uri), lambda: Announcement(RESOURCE_EVENT.type, "update", str(uri))
+        )
 
     def _announce(self, call: CapabilityGrant, fault: str | None, build: Callable[[], Announcement]) -> CallReply:
         if call.issuer == TRIGGER_ISSUER:

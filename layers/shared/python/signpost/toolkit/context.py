@@ -209,9 +209,9 @@ class Context:
     def resource_updated(self, uri: str) -> None:
         """Announce that the resource at a URI changed: an event `resources::on-change`. Raises ValueError, CallFailed,
         or CallEnded."""
-        from signpost.content.announcements import fault_of_uri  # noqa: PLC0415 - as above
+        from signpost.content.announcements import fault_of_updated  # noqa: PLC0415 - as above
 
-        _raise_fault(fault_of_uri(uri))
+        _raise_fault(fault_of_updated(uri))
         self._perform("resource_updated", {"uri": uri})
 
     def end(self) -> None:

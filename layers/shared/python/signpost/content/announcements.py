@@ -26,8 +26,8 @@ def fault_of_list(kind: object) -> str | None:
 
 
 def fault_of_updated(uri: object) -> str | None:
-    """Return the fault of the URI of a resource as a sentence; None if there is none. Changes of resources that Signpost
-    serves itself have events of their own."""
+    """Return the fault of the URI of a resource as a sentence; None if there is none. Resources that Signpost serves
+    itself have events of their own."""
     if not isinstance(uri, str) or len(uri) > LONGEST_URI:
         return f"The URI of a resource is a text of at most {LONGEST_URI} characters."
     fault = fault_of_uri(uri)

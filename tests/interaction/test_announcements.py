@@ -93,6 +93,7 @@ def test_a_function_that_a_trigger_calls_announces_nothing(yard: GrantingGateway
     arguments: JsonObject = {"action": "changed", "fields": {"list": "tools"}}
     request = CallRequest(UNLOCK.function, arguments, principal_of(delivery), yard.gateway.clock.now() + 20)
     assert isinstance(yard.gateway.composition.calling.executors.invoke(request), Result)
+    assert "failure" in yard.replies[-1], yard.replies[-1]
     assert yard.replies[-1]["failure"]["message"] == (
         "A function that a trigger calls announces no changes: the event could call the function again."
     )

@@ -8,6 +8,8 @@ import pytest
 
 from local.limits import LONGEST_ENVIRONMENT, LONGEST_POLICIES, measure_environment, measure_policy
 from local.longest_values import LONGEST_PARAMETER
+from signpost.adapters.dynamodb import DynamoDirectory
+from signpost.contract import Executor, HostedFunction
 from tests.support.laptop import Laptop, Stack
 
 pytestmark = pytest.mark.cloud
@@ -49,7 +51,9 @@ class LongLists:
 def long_lists(laptop: Laptop) -> LongLists:
     executors, origins = ",".join(EXECUTORS), ",".join(ORIGINS)
     assert max(len(executors), len(origins)) <= LONGEST_PARAMETER
-    stack = laptop.deploy(STACK, AuthMode="both", ExecutorFunctions=executors, MoreOrigins=origins)
+    stack = laptop.deploy(
+        STACK, AuthMode="both", ExecutorFunctions=executors, MoreOrigins=origins, PassedClaims="department,groups"
+    )
     return LongLists(laptop, stack)
 
 
@@ -63,6 +67,25 @@ def test_pages_of_a_long_list_are_allowed_and_no_others(long_lists: LongLists) -
 def test_executors_of_a_long_list_may_be_loaded_and_no_others(long_lists: LongLists) -> None:
     assert long_lists.load(EXECUTORS[-1]) == "no_executor"
     assert long_lists.load(f"{ARN_PREFIX}another") == "not_allowed"
+
+
+@pytest.mark.invariant(153)
+def test_lists_go_by_the_claims_that_the_parameter_names_and_no_others(long_lists: LongLists) -> None:
+    laptop, stack = long_lists.laptop, long_lists.stack
+    directory = DynamoDirectory(laptop.client("dynamodb"), stack.deployed.outputs["RegistryTableName"])
+    sell = HostedFunction("yard::sell", name="sell", visible_when={"claim": {"department": "sales"}})
+    dig = HostedFunction("yard::dig", name="dig", visible_when={"claim": {"country": "fr"}})
+    assert directory.place("claimed", Executor(EXECUTORS[0], "secret:yard", 1_000), [sell, dig]) == []
+
+    def list_tools(**claims: str) -> str:
+        token = laptop.issuer.access_token("reader", stack.url, tenant="claimed", **claims)
+        answer = stack.request(token, "tools/list", path="/mcp/flat")
+        assert answer.status == 200, answer.text
+        return answer.text
+
+    seller = list_tools(department="sales", country="fr")
+    assert ("skill:sell" in seller, "skill:dig" in seller) == (True, False)
+    assert "skill:sell" not in list_tools(department="legal")
 
 
 def test_a_stack_with_long_lists_stays_within_the_limits(long_lists: LongLists) -> None:

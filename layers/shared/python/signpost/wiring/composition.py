@@ -71,13 +71,7 @@ def compose_gateway(adapters: GatewayAdapters, telemetry: Telemetry) -> GatewayC
     keys = KeyRing(store=adapters.master_keys, clock=clock)
     calls = _build_call_services(adapters, keys, telemetry)
     documents = _build_document_services(adapters, revisions, calls, policy)
-    components = ToolkitComponents(
-        access=policy.functions,
-        listing=listing,
-        executors=calls.executors,
-        prompts=documents.prompts,
-        clock=clock,
-    )
+    components = _build_components(adapters, policy, listing, calls, documents)
     composition = GatewayComposition(
         adapters=adapters,
         api_keys=api_keys,
@@ -131,6 +125,22 @@ def _build_document_services(
         access=policy.functions,
         clock=adapters.clock,
         timestamps=adapters.timestamps,
+    )
+
+
+def _build_components(
+    adapters: GatewayAdapters,
+    policy: PolicyServices,
+    listing: FunctionListing,
+    calls: CallServices,
+    documents: DocumentServices,
+) -> ToolkitComponents:
+    return ToolkitComponents(
+        access=policy.functions,
+        listing=listing,
+        executors=calls.executors,
+        prompts=documents.prompts,
+        clock=adapters.clock,
     )
 
 

@@ -17,6 +17,25 @@ from tests.support.memory_gateway import MODERN
 from tests.support.toolkits import ServedToolkits
 
 
+def build_components() -> Toolkit:
+    kit = Toolkit("parts")
+
+    @kit.prompt(visible_when={"grant": "unlocked"})
+    def ask() -> str:
+        return "Dig?"
+
+    @kit.resource("yard://map", visible_when={"grant": "unlocked"})
+    def find() -> str:
+        return "here"
+
+    @kit.template("yard://plots/{plot}", visible_when={"grant": "unlocked"})
+    def plot(plot: str) -> str:
+        return plot
+
+    assert [ask, find, plot]
+    return kit
+
+
 def build_yard() -> Toolkit:
     kit = Toolkit("yard")
 
@@ -48,7 +67,7 @@ def build_yard() -> Toolkit:
 
 @pytest.fixture(params=[MODERN, "2025-11-25"])
 def served(request: pytest.FixtureRequest) -> ServedToolkits:
-    served = ServedToolkits(build_yard(), version=request.param, CLAIMS="1")
+    served = ServedToolkits(build_yard(), build_components(), version=request.param, CLAIMS="1")
     served.gateway.deployment_lists.write(DeploymentLists(claims=("department",)))
     return served
 
@@ -72,6 +91,22 @@ def test_a_function_gives_and_takes_the_grant_that_shows_another(served: ServedT
     assert value_of(served, "yard__lock", grant="unlocked") is False
     assert "yard__dig" not in list_in_another_sandbox(served)
     assert served.call("yard__dig")["content"][0]["text"] == "dug"
+
+
+def test_a_grant_shows_prompts_resources_and_templates(served: ServedToolkits) -> None:
+    def count() -> list[int]:
+        served.gateway.replace_adapters()
+        lists = {
+            "prompts/list": "prompts",
+            "resources/list": "resources",
+            "resources/templates/list": "resourceTemplates",
+        }
+        found = [served.request_result(method)[member] for method, member in lists.items()]
+        return [len([entry for entry in entries if "iii" not in json.dumps(entry)]) for entries in found]
+
+    before = count()
+    assert value_of(served, "yard__unlock", grant="unlocked") is True
+    assert [after - known for after, known in zip(count(), before, strict=True)] == [1, 1, 1]
 
 
 def test_a_function_announces_a_list_and_a_resource(served: ServedToolkits) -> None:

@@ -1,7 +1,7 @@
 """docs/toolkits.md says what the code does."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from threading import Barrier
 from typing import Any
@@ -23,6 +23,7 @@ from signpost.mcp.revisions import CLIENT_CAPABILITIES
 from signpost.model import JsonObject, Principal
 from signpost.surfaces import toolkit_answers
 from signpost.surfaces.toolkit_components import INSTANCES_WITHIN
+from signpost.testing.profiles import ClientOptions
 from signpost.toolkit import component_options
 from signpost.toolkit.annotations import MAKE
 from signpost.toolkit.call_log import PROGRESS_INTERVAL
@@ -36,7 +37,7 @@ from signpost.toolkit.options import HINTS, ToolOptions
 from signpost.toolkit.registration import Overrides
 from signpost.toolkit.resource_contents import MOST_INSTANCES
 from signpost.toolkit.secrets import CACHE_SECONDS, SHORTEST_MASKED
-from signpost.toolkit.testing import TrialResult, TrialState
+from signpost.toolkit.testing import ClientReply, GatewayClient, TrialResult, TrialState
 from tests.support.function_host import MemoryLog, build_call, build_secrets
 from tests.support.memory_gateway import META
 from tests.support.registry import MemoryRegistry
@@ -46,7 +47,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 PAGE = (PROJECT / "docs/toolkits.md").read_text()
 (
     WRITTEN, TEST, REGISTERED, SPEC, RIGHTS, GRANTS, PUBLISHING, ASYNC, EFFECTS, CARTS, CART_HOOKS, PROGRESS, CONTENT,
-    QUESTION, QUESTION_TEST, COMPONENTS, COMPONENTS_TEST, _,
+    QUESTION, QUESTION_TEST, COMPONENTS, COMPONENTS_TEST, THROUGH_A_GATEWAY, _,
 ) = re.findall(r"^```python\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL)  # fmt: skip
 
 
@@ -55,6 +56,12 @@ def rows_after(words: str) -> Mapping[str, str]:
     table = PAGE.partition(words)[2].partition("|---")[2].partition("\n\n")[0]
     lines = [line.split("|")[1:-1] for line in table.splitlines()[1:]]
     return {cells[0].strip(" `"): cells[1].strip() for cells in lines}
+
+
+def row_keys_after(words: str) -> Sequence[str]:
+    """The first column of a table."""
+    table = PAGE.partition(words)[2].partition("|---")[2].partition("\n\n")[0]
+    return [line.split("|")[1] for line in table.splitlines()[1:]]
 
 
 def names_in(text: str) -> set[str]:
@@ -216,6 +223,28 @@ def test_the_documented_prompts_resources_and_their_test_work(monkeypatch: pytes
     run(COMPONENTS_TEST, names)["test_what_there_is_beside_tools"]()
     kit: Toolkit = names["kit"]
     assert kit.complete("review", "language", "py") == ["python"]
+
+
+def test_the_documented_tests_through_a_gateway_pass() -> None:
+    names = run(THROUGH_A_GATEWAY, {})
+    tests = [name for name in names if name.startswith("test_")]
+    assert len(tests) == 3
+    for name in tests:
+        names[name]()
+
+
+@pytest.mark.parametrize(
+    ("table", "members"),
+    [
+        ("<!-- client options", ClientOptions.__annotations__),
+        ("<!-- client:", {*dir(GatewayClient(Toolkit("yard"))), "asked", "principal"} - {"connect"}),
+        ("<!-- client replies", dir(ClientReply)),
+    ],
+    ids=["options", "client", "replies"],
+)
+def test_the_tables_of_the_gateway_client_match_the_code(table: str, members: Iterable[str]) -> None:
+    documented = re.findall(r"`(\w+)(?:\(.*?\))?`", " ".join(row_keys_after(table)))
+    assert sorted(documented) == sorted(name for name in members if not name.startswith("_"))
 
 
 def documented_question(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:

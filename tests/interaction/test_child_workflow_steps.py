@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 
 from signpost.model import Principal
+from signpost.testing.embedded_worker import process_due_wakes, wake_due_instances
 from signpost.workflow.engine.permissions import CANCEL
 from signpost.workflow.engine.steps import ExecutorFailure, ExecutorOutcome
 from signpost.workflow.instance import Instance
 from signpost.workflow.ports import StepAttempt, StepOutcome
 from signpost.workflow.running.executors.child_workflow import MAX_CHILD_DEPTH
 from signpost.workflow.running.step_writer import MAX_HAND_OVERS
-from tests.support.memory_workflows import CALL_SECONDS, LEASE_MARGIN, TENANT, process_due_wakes, wake_due_instances
+from tests.support.memory_workflows import CALL_SECONDS, LEASE_MARGIN, TENANT
 from tests.support.played_executors import ExecutorCrash, ScriptedExecutor
 from tests.support.step_cases import (
     AGENT,

@@ -3,11 +3,12 @@
 from typing import Any
 
 from signpost.adapters.memory.instances import MemoryInstanceStore
+from signpost.testing.embedded_worker import process_due_wakes
 from signpost.workflow.engine.steps import ExecutorFailure, ExecutorOutcome
 from signpost.workflow.instance import Claim, EvidenceItem
 from signpost.workflow.ports import StepAttempt, StepOutcome
 from signpost.workflow.running.step_writer import MAX_HAND_OVERS
-from tests.support.memory_workflows import CALL_SECONDS, LEASE_MARGIN, TENANT, MemoryWorkflows, process_due_wakes
+from tests.support.memory_workflows import CALL_SECONDS, LEASE_MARGIN, TENANT, MemoryWorkflows
 from tests.support.played_executors import ExecutorCrash, ScriptedExecutor
 from tests.support.step_cases import (
     AGENT,

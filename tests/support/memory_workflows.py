@@ -13,6 +13,7 @@ from signpost.identity.api_keys import ApiKeyAuthenticator
 from signpost.model import JsonObject, Principal
 from signpost.schema.validation import Validators
 from signpost.settings import LEASE_MARGIN_MS
+from signpost.testing.embedded_worker import WORKER_SECONDS, run_until_idle
 from signpost.workflow.engine.engine import Engine
 from signpost.workflow.engine.steps import CHILD_WORKFLOW_KIND, HUMAN_KIND, Submission
 from signpost.workflow.instance import Instance
@@ -29,42 +30,13 @@ from signpost.workflow.running.wakeups import Waker
 from tests.support.memory_gateway import ManualClock
 
 TENANT = "acme"
-CALL_SECONDS, WORKER_SECONDS = 29.0, 840.0
-"""The seconds of a gateway's call and of the worker."""
+CALL_SECONDS = 29.0
+"""The seconds of a gateway's call."""
 LEASE_MARGIN = LEASE_MARGIN_MS / 1000
 """The lease margin, in seconds."""
-MAX_ROUNDS = 200
-"""The limit of wake rounds, after which the workflow is taken to be endless."""
 
 type ToolAnswer = Any
 """The answer to a caller, as the tools give it."""
-
-
-def run_until_idle(waker: Waker, instances: MemoryInstanceStore, clock: ManualClock, *, is_swept: bool) -> None:
-    """Wake instances until no wake that is due is left, nor, with `is_swept`, any due instance in the index."""
-    for _ in range(MAX_ROUNDS):
-        hinted = process_due_wakes(waker, instances, clock)
-        if not (is_swept and wake_due_instances(waker, instances, clock)) and not hinted:
-            return
-    raise AssertionError(f"Instances are still due after all rounds of waking: {instances.find_due(clock.now())}")
-
-
-def process_due_wakes(waker: Waker, instances: MemoryInstanceStore, clock: ManualClock) -> int:
-    """Process the wakes that the stream carries and that are due, and return their number."""
-    now = clock.now()
-    due = [hint for hint in instances.wakes if hint[1].at <= now]
-    instances.wakes[:] = [hint for hint in instances.wakes if hint[1].at > now]
-    for tenant, wake in due:
-        waker.wake(tenant, wake.workflow_id, clock.now() + WORKER_SECONDS)
-    return len(due)
-
-
-def wake_due_instances(waker: Waker, instances: MemoryInstanceStore, clock: ManualClock) -> int:
-    """Wake all instances that are due in the index, as the sweeper does, and return their number."""
-    due = instances.find_due(clock.now())
-    for tenant, workflow_id in due:
-        waker.wake(tenant, workflow_id, clock.now() + WORKER_SECONDS)
-    return len(due)
 
 
 class MemoryWorkflows:

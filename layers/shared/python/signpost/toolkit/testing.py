@@ -1,11 +1,15 @@
-"""Trials: calls of a tool without an executor, for authors' tests. They make the checks of an executor, in the same
-order, in the current thread."""
+"""What authors test toolkits with: trials and the gateway client.
+
+Trials are calls of a tool without an executor. They make the checks of an executor, in the same order, in the current
+thread. The gateway client is imported on first use, because it imports a whole gateway.
+"""
 
 import json
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field, replace
-from typing import TypedDict
+from importlib import import_module
+from typing import TYPE_CHECKING, TypedDict
 
 from signpost.calling.client_needs import declare, reject_lacking_client
 from signpost.calling.failures import failure, reported_failure
@@ -31,12 +35,42 @@ from signpost.toolkit.json_text import json_of
 from signpost.toolkit.secrets import Secrets
 from signpost.toolkit.testing_state import TrialState
 
+if TYPE_CHECKING:
+    from signpost.testing.answers import ACCEPTED, CANCELLED, DECLINED
+    from signpost.testing.client import GatewayClient
+    from signpost.testing.client_replies import AskedQuestion, ClientReply
+
+__all__ = [
+    "ACCEPTED",
+    "CANCELLED",
+    "DECLINED",
+    "AskedQuestion",
+    "ClientReply",
+    "GatewayClient",
+    "TrialOptions",
+    "TrialResult",
+    "TrialSetup",
+    "build_trial_setup",
+    "run_trial",
+]
+
+_AT_FIRST_USE = {
+    "ACCEPTED": "answers", "CANCELLED": "answers", "DECLINED": "answers",
+    "GatewayClient": "client", "AskedQuestion": "client_replies", "ClientReply": "client_replies",
+}  # fmt: skip
+"""The modules of `signpost.testing` with names that are imported on first use."""
 DEFAULT_SECONDS = 30.0
 """Seconds that the context of a trial shows if the tool has no timeout. A trial is not stopped after them; only an
 executor stops calls."""
 CLIENT_INFO: JsonObject = {"name": "test", "version": "1"}
 NOTHING_SHOWN = ClientPresentation()
 _validators = Validators(nested_alarm)
+
+
+def __getattr__(name: str) -> object:
+    if name not in _AT_FIRST_USE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"signpost.testing.{_AT_FIRST_USE[name]}"), name)
 
 
 class TrialOptions(TypedDict, total=False):

@@ -23,10 +23,10 @@ from signpost.identity.permissions import ADMINISTRATION
 from signpost.model import Json, JsonObject, Principal
 from signpost.settings import identity_settings, problem_with
 from signpost.telemetry import Telemetry
+from signpost.testing.embedded_gateway import ENVIRONMENT
 from signpost.wiring.identity import build_authenticator
 from signpost.wiring.registry import RegistryFunction
 from tests.support.catalogues import build_catalogue_publisher
-from tests.support.memory_gateway import ENVIRONMENT
 from tests.support.registry import CountingTimestamps, MemoryRegistry
 from tests.support.tokens import Signer, remove_signature, tamper_subject
 

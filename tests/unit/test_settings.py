@@ -5,7 +5,8 @@ import pytest
 from signpost.calling.runtime_settings import problem_with as tuning_problem
 from signpost.content.model import ScopeNames
 from signpost.settings import gateway_settings, problem_with, registry_settings
-from tests.support.memory_gateway import ENVIRONMENT, MemoryGateway
+from signpost.testing.embedded_gateway import ENVIRONMENT
+from tests.support.memory_gateway import MemoryGateway
 
 
 @pytest.mark.parametrize(

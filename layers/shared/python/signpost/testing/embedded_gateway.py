@@ -121,11 +121,15 @@ class EmbeddedGateway:
         self.front_door: FrontDoor
         self._alarm = alarm
 
-    def start(self, surfaces: Mapping[str, Callable[[], Surface]] | None = None) -> None:
-        """Compose the functions over the stores. `surfaces` replaces surfaces by their paths."""
+    def start(self) -> None:
+        """Compose the functions over the stores."""
         self.composition = compose_gateway(self.adapters, self.telemetry)
+        self.serve({})
+
+    def serve(self, surfaces: Mapping[str, Callable[[], Surface]]) -> None:
+        """Serve these surfaces at their paths, and at the other paths those of the composition."""
         self.front_door = build_front_door(
-            self.settings, self.composition, self.telemetry, {**build_surfaces(self.composition), **(surfaces or {})}
+            self.settings, self.composition, self.telemetry, {**build_surfaces(self.composition), **surfaces}
         )
         self._gateway = Gateway(self.front_door)
         members = {field.name: getattr(self.adapters, field.name) for field in fields(NestedCallAdapters)}

@@ -204,7 +204,20 @@ OWN: Mapping[str, Callable[[object], str | None]] = {
     "readable": _fault_of_readable,
     "expose": check_flag,
 }
-OPTIONS = {**OWN, **MEMBER_CHECKS}
+
+
+def _fault_of_input_schema(value: object) -> str | None:
+    """Check a schema as the gateway does when it loads the executor, and also the headers that it names."""
+    fault = MEMBER_CHECKS["input_schema"](value)
+    if fault or "x-mcp-header" not in str(value):
+        return fault
+    # Imported on first use: few tools have arguments that clients repeat in headers.
+    from signpost.mcp.mirrored_arguments import find_header_fault  # noqa: PLC0415
+
+    return find_header_fault(cast("JsonObject", value))
+
+
+OPTIONS = {**OWN, **MEMBER_CHECKS, "input_schema": _fault_of_input_schema}
 """The checks of a function's options: all its fields but the id and the body."""
 
 

@@ -7,7 +7,13 @@ from signpost.mcp.headers import decode_header
 from signpost.mcp.messages import encode
 from signpost.model import JsonObject
 from signpost.testing.client_replies import ClientReply
-from signpost.testing.http_messages import build_modern_message, encode_header, parse_messages, read_body
+from signpost.testing.http_messages import (
+    build_modern_message,
+    encode_header,
+    mirror_arguments,
+    parse_messages,
+    read_body,
+)
 from signpost.testing.profiles import declare
 
 PROGRESS: JsonObject = {
@@ -52,3 +58,18 @@ def test_capabilities_are_declared_by_the_names_that_functions_use() -> None:
     assert declare(["elicitation.url"]) == {"elicitation": {"url": {}}}
     raw: JsonObject = {"elicitation": {}}
     assert declare(raw) == raw
+
+
+def test_arguments_are_mirrored_in_headers_as_the_schema_asks() -> None:
+    schema: JsonObject = {
+        "properties": {
+            "region": {"type": "string", "x-mcp-header": "Region"},
+            "place": {"type": "object", "properties": {"floor": {"type": "integer", "x-mcp-header": "Floor"}}},
+            "dry": {"type": "boolean", "x-mcp-header": "Dry"},
+            "left": {"type": "string", "x-mcp-header": "Left"},
+        }
+    }
+    arguments: JsonObject = {"region": "Zürich", "place": {"floor": 2}, "dry": True}
+    assert mirror_arguments(schema, arguments) == {
+        "mcp-param-region": encode_header("Zürich"), "mcp-param-floor": "2", "mcp-param-dry": "true",
+    }  # fmt: skip

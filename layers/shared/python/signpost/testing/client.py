@@ -19,6 +19,7 @@ from signpost.testing.http_messages import (
     build_event,
     build_legacy_message,
     build_modern_message,
+    mirror_arguments,
     parse_messages,
     read_body,
 )
@@ -28,6 +29,7 @@ from signpost.toolkit.function import ExecutorFunctions
 from signpost.toolkit.hosting import functions_by_id, version_of
 
 if TYPE_CHECKING:
+    from signpost.contract import HostedFunction
     from signpost.toolkit.function import Function
     from signpost.toolkit.kit import Toolkit
     from signpost.toolkit.registration import RegisteredToolkit
@@ -183,12 +185,23 @@ class GatewayClient:
 
     def find_tool_name(self, name: str) -> str:
         """Return the name that the endpoint has for a tool of the toolkits; other names stay as they are."""
-        hosted = next((tool for tool in self._stack.executor.hosted if name in (skill_name(tool), tool.function)), None)
-        if hosted is None or hosted.component is not None:
-            return name
+        hosted = next((tool for tool in self._tools if name in (skill_name(tool), tool.function)), None)
+        return name if hosted is None else self._spell(hosted) or name
+
+    @property
+    def _tools(self) -> "Sequence[HostedFunction]":
+        return [hosted for hosted in self._stack.executor.hosted if hosted.component is None]
+
+    def _spell(self, hosted: "HostedFunction") -> str | None:
+        """Return the name of a tool at the endpoint; None where functions are no tools."""
         if self._profile.endpoint == FLAT:
             return f"{SKILL_TOOL_PREFIX}{skill_name(hosted)}"
-        return tool_name_of(hosted.function) if self._profile.endpoint == "/mcp/functions" else name
+        return tool_name_of(hosted.function) if self._profile.endpoint == "/mcp/functions" else None
+
+    def _mirror(self, params: JsonObject) -> Mapping[str, str]:
+        """Build the headers that repeat arguments of a tool call."""
+        schemas = (tool.input_schema for tool in self._tools if self._spell(tool) == params.get("name"))
+        return mirror_arguments(next(schemas, None) or {}, as_object(params.get("arguments")))
 
     def _list_all(self, method: str, member: str) -> Sequence[JsonObject]:
         """List the entries of all pages."""
@@ -207,7 +220,7 @@ class GatewayClient:
         if profile.cold:
             self.start_cold()
         message = (
-            build_modern_message(method, sent, profile.meta)
+            build_modern_message(method, sent, profile.meta, self._mirror(sent))
             if profile.is_modern
             else build_legacy_message(method, sent, profile.meta, profile.revision)
         )

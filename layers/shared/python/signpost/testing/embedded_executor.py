@@ -77,6 +77,7 @@ class EmbeddedExecutor:
     def start(self) -> None:
         """Start a sandbox: a harness that has handled nothing yet. Modules of the author stay imported."""
         clock, executors = self._gateway.clock, self._gateway.executors
+        nested_calls = GatewayCalls(MemoryLambdaTransport(executors), NESTED_CALLS_ARN)
         names = {name: name for name in self._secret_texts.texts}
         self._harness = Harness(
             self._hosting,
@@ -86,7 +87,8 @@ class EmbeddedExecutor:
             clock=clock,
             validators=Validators(nested_alarm),
             services=ContextServices(
-                nested=GatewayCalls(MemoryLambdaTransport(executors), NESTED_CALLS_ARN),
+                nested=nested_calls,
+                operations=nested_calls,
                 secrets=Secrets(names, self._secret_texts, clock),
                 log=self.log,
                 progress_every=EVERY_PROGRESS,

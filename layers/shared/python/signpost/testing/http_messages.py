@@ -4,9 +4,10 @@ import base64
 import gzip
 import json
 from collections.abc import Mapping, Sequence
+from itertools import count
 from typing import Any
 
-from signpost.mcp.headers import ENCODED_END, ENCODED_START, NAME_PARAMETER
+from signpost.mcp.headers import ENCODED_END, ENCODED_START, NAME_PARAMETER, PARAMETER_HEADER
 from signpost.mcp.revisions import CLIENT_CAPABILITIES, PROTOCOL_VERSION
 from signpost.model import Json, JsonObject, as_object
 from signpost.records import dataclass
@@ -14,7 +15,9 @@ from signpost.records import dataclass
 MODERN = "2026-07-28"
 ACCEPTED = "application/json, text/event-stream"
 NONE: JsonObject = {}
+NO_HEADERS: Mapping[str, str] = {}
 SOURCE_IP = "198.51.100.7"
+_ids = count(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +28,11 @@ class HttpMessage:
     body: JsonObject
 
 
-def build_modern_message(method: str, params: JsonObject, meta: JsonObject) -> HttpMessage:
-    """Build a request of the newest revision. Members of `_meta` in `params` replace those of `meta`."""
+def build_modern_message(
+    method: str, params: JsonObject, meta: JsonObject, mirrored: Mapping[str, str] = NO_HEADERS
+) -> HttpMessage:
+    """Build a request of the newest revision. Members of `_meta` in `params` replace those of `meta`; `mirrored` are
+    the headers that repeat arguments."""
     merged_meta: JsonObject = {
         PROTOCOL_VERSION: MODERN,
         CLIENT_CAPABILITIES: NONE,
@@ -38,11 +44,26 @@ def build_modern_message(method: str, params: JsonObject, meta: JsonObject) -> H
         "accept": ACCEPTED,
         "mcp-protocol-version": MODERN,
         "mcp-method": method,
+        **mirrored,
     }
     name = params.get(NAME_PARAMETER.get(method, ""))
     if isinstance(name, str):
         headers["mcp-name"] = encode_header(name)
     return HttpMessage(headers, build_request(method, {**params, "_meta": merged_meta}))
+
+
+def mirror_arguments(schema: JsonObject, arguments: JsonObject) -> Mapping[str, str]:
+    """Build the headers that repeat arguments, as the input schema of the tool asks for by `x-mcp-header`."""
+    headers: dict[str, str] = {}
+    for name, definition in as_object(schema.get("properties")).items():
+        part, value = as_object(definition), arguments.get(name)
+        header = part.get(PARAMETER_HEADER)
+        if isinstance(header, str) and isinstance(value, str | int | float):
+            headers[f"mcp-param-{header.lower()}"] = encode_header(
+                value if isinstance(value, str) else json.dumps(value)
+            )
+        headers |= mirror_arguments(part, as_object(value))
+    return headers
 
 
 def build_legacy_message(method: str, params: JsonObject, meta: JsonObject, revision: str) -> HttpMessage:
@@ -53,7 +74,8 @@ def build_legacy_message(method: str, params: JsonObject, meta: JsonObject, revi
 
 
 def build_request(method: str, params: JsonObject) -> JsonObject:
-    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    """Build a request with an id of its own."""
+    return {"jsonrpc": "2.0", "id": next(_ids), "method": method, "params": params}
 
 
 def encode_header(value: str) -> str:

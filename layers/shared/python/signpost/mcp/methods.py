@@ -17,6 +17,9 @@ from signpost.mcp.tool_names import ToolNames, spell_mentions
 from signpost.model import LOG_LEVELS, Call, InputRequired, Json, JsonObject, Prompt, as_object
 from signpost.records import dataclass
 
+CAPABILITIES_SINCE: Mapping[str, str] = {"completions": "2025-03-26"}
+"""The first revision of capabilities that not every legacy revision knows."""
+
 
 @dataclass(frozen=True, slots=True)
 class Method:
@@ -45,9 +48,14 @@ def _initialize(request: McpRequest) -> JsonObject | Rejection:
     if not all(isinstance(text, str) for text in texts) or not isinstance(capabilities, Mapping):
         return Rejection(INVALID_PARAMS, "initialize takes `protocolVersion`, `capabilities` and `clientInfo`.")
     server = request.services.server.load(request.call.principal.tenant)
+    version = requested if isinstance(requested, str) and requested in LEGACY_VERSIONS else NEWEST_LEGACY_VERSION
     return {
-        "protocolVersion": requested if requested in LEGACY_VERSIONS else NEWEST_LEGACY_VERSION,
-        "capabilities": request.surface.capabilities,
+        "protocolVersion": version,
+        "capabilities": {
+            name: value
+            for name, value in request.surface.capabilities.items()
+            if version >= CAPABILITIES_SINCE.get(name, version)
+        },
         "serverInfo": server.info,
         "instructions": server.complete_instructions(_spell_instructions(request)),
     }

@@ -11,7 +11,8 @@ PROJECT = Path(__file__).resolve().parents[2]
 PAGE = PROJECT / "docs/scenarios.md"
 
 type Scenario = tuple[str, int]
-"""The letter and the number."""
+"""The letter and the number. Numbers of S that begin with a zero are a family of their own: S-012 is not S12."""
+STATELESS = "S-"
 
 NUMBER = r"[SAN]-?\d+"
 NUMBERS = rf"{NUMBER}(?:(?:, | to ){NUMBER})*"
@@ -33,7 +34,8 @@ class Family:
 
 COMPONENTS, TOOLKITS = Family("A", 1, 87), Family("N", 1, 84)
 FAMILIES = (
-    COMPONENTS, TOOLKITS, Family("S", 1, 55), Family("S", 56, 63), Family("S", 125, 144), Family("S", 171, 239),
+    COMPONENTS, Family("A", 88, 212), TOOLKITS, Family(STATELESS, 1, 32), Family("S", 1, 55), Family("S", 56, 86),
+    Family("S", 125, 144), Family("S", 171, 239),
     Family("S", 240, 263), Family("S", 264, 302),
 )  # fmt: skip
 
@@ -107,7 +109,8 @@ def scenarios_in(numbers: str) -> Iterator[Scenario]:
 
 
 def scenario_of(number: str) -> Scenario:
-    return number[0], int(number[1:].lstrip("-"))
+    digits = number[1:].lstrip("-")
+    return STATELESS if number[0] == "S" and digits.startswith("0") else number[0], int(digits)
 
 
 def _tests() -> Iterator[str]:
@@ -130,7 +133,7 @@ def replaced_share(families: Iterable[Family], at: KnownScenarios) -> float:
 
 def scenario_name(scenario: Scenario) -> str:
     letter, number = scenario
-    return f"S{number}" if letter == "S" else f"{letter}-{number:03}"
+    return f"S{number}" if letter == "S" else f"{letter[0]}-{number:03}"
 
 
 def report(at: KnownScenarios) -> Iterator[str]:

@@ -1,6 +1,8 @@
 """The client for the tests of authors, in front of the real gateway."""
 
+import asyncio
 import json
+import os
 import re
 import subprocess
 import sys
@@ -169,8 +171,9 @@ def test_failures_are_shown_as_to_a_client_and_logged_with_their_cause(yard: Gat
     crashed = yard.call("fail", {"how": "by itself"})
     assert crashed.is_error
     assert "ValueError" not in crashed.text
-    fault = [line for line in yard.log if line["message"] == "fault"][-1]
-    assert "ValueError: ***" in str(fault["fault"])
+    assert "ValueError: ***" in crashed.fault
+    assert [line["outcome"] for line in yard.log if line["message"] == "fault"][-1] == "exception"
+    assert yard.call("prune").fault == ""
     wrong = yard.call("trees.plant", {"tree": 7})
     assert wrong.is_error
     assert "`tree`" in wrong.text
@@ -273,6 +276,31 @@ def test_every_request_of_a_cold_client_meets_a_new_gateway_and_a_new_sandbox() 
         assert not sender.call("ask").is_error
         seen.append(gateway.front_door)
     assert (seen[0] is seen[1], seen[1] is seen[2]) == (True, False)
+
+
+def test_async_and_isolated_functions_run_in_any_thread() -> None:
+    kit = Toolkit("yard")
+
+    @kit.tool(isolate=True)
+    def alone(ctx: Context) -> object:
+        return str(os.getpid()) if ctx.answers else InputRequired({"q": ROOTS}, state=1)
+
+    @kit.tool
+    async def wait() -> str:
+        await asyncio.sleep(0)
+        return "waited"
+
+    assert [alone, wait]
+
+    def run() -> list[str]:
+        client = GatewayClient(kit, answers={"q": []})
+        return [client.call("alone").text, client.call("wait").text]
+
+    async def run_in_a_thread() -> list[str]:
+        return await asyncio.to_thread(run)
+
+    for process, waited in (run(), asyncio.run(run_in_a_thread())):
+        assert (int(process) != os.getpid(), waited) == (True, "waited")
 
 
 def test_a_long_call_is_a_run_that_the_worker_finishes(yard: GatewayClient) -> None:

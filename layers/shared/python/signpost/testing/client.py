@@ -224,9 +224,11 @@ class GatewayClient:
             if profile.is_modern
             else build_legacy_message(method, sent, profile.meta, profile.revision)
         )
+        log, logged = self._stack.executor.log, len(self.log)
         answered = self._stack.post(message, profile.endpoint, self.principal, profile.claims)
         *notifications, final = parse_messages(answered["headers"].get("content-type", ""), read_body(answered)) or [{}]
-        return ClientReply(method, params, answered["statusCode"], final, notifications)
+        reply = ClientReply(method, params, answered["statusCode"], final, notifications)
+        return replace(reply, fault=log.find_faults(logged))
 
 
 def _continue(before: ClientReply, asked: Sequence[AskedQuestion], after: ClientReply) -> ClientReply:

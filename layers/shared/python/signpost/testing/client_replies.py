@@ -45,6 +45,9 @@ class ClientReply:
     """The questions of all rounds that were followed by another one."""
     rounds: int = 1
     """The number of times that the request was sent."""
+    fault: str = ""
+    """The fault that the log of the executor shows: the exception of a function, or where its result departs from its
+    schema. No client sees it."""
 
     @property
     def error(self) -> JsonObject | None:

@@ -59,6 +59,10 @@ class RecordedLog:
     def write_event(self, level: str, message: str, **facts: Json) -> None:
         self.lines.append(json.loads(json.dumps({"level": level, "message": message, **facts})))
 
+    def find_faults(self, since: int) -> str:
+        """Return the faults of the lines from this number on."""
+        return "\n".join(str(line["fault"]) for line in self.lines[since:] if "fault" in line)
+
 
 class EmbeddedExecutor:
     """Hosts functions for a gateway. The log outlives `start`, which begins a new sandbox."""

@@ -33,8 +33,9 @@ class Family:
 
 
 COMPONENTS, TOOLKITS = Family("A", 1, 87), Family("N", 1, 84)
+COMPONENT_SERVERS, STATELESS_SERVERS = Family("A", 88, 212), Family(STATELESS, 1, 32)
 FAMILIES = (
-    COMPONENTS, Family("A", 88, 212), TOOLKITS, Family(STATELESS, 1, 32), Family("S", 1, 55), Family("S", 56, 86),
+    COMPONENTS, COMPONENT_SERVERS, TOOLKITS, STATELESS_SERVERS, Family("S", 1, 55), Family("S", 56, 86),
     Family("S", 125, 144), Family("S", 171, 239),
     Family("S", 240, 263), Family("S", 264, 302),
 )  # fmt: skip

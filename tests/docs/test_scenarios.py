@@ -5,10 +5,12 @@ import re
 import pytest
 
 from tests.docs.scenario_counts import (
+    COMPONENT_SERVERS,
     COMPONENTS,
     FAMILIES,
     MOST_REPLACED,
     PAGE,
+    STATELESS_SERVERS,
     TOOLKITS,
     KnownScenarios,
     promised_scenarios,
@@ -32,6 +34,14 @@ def test_every_promised_scenario_has_a_test_or_a_row() -> None:
 def test_every_test_named_on_the_page_exists() -> None:
     named = set(re.findall(r"\b(test_\w+)", re.sub(r"\S*\.py", "", PAGE.read_text())))
     assert named - read_known_scenarios().tests == set()
+
+
+def test_what_replaces_a_scenario_of_a_server_is_a_decision_or_the_streaming_leg() -> None:
+    rows, families = read_known_scenarios().rows, (COMPONENT_SERVERS, STATELESS_SERVERS)
+    reasons = {words for family in families for one in family.scenarios for words in rows[one]}
+    replaced = [words for words in reasons if words.startswith("no counterpart")]
+    assert replaced
+    assert [words for words in replaced if not re.search(r"decision \d+|streaming leg", words)] == []
 
 
 def test_few_scenarios_of_components_and_toolkits_are_replaced() -> None:

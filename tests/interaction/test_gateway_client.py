@@ -306,6 +306,18 @@ def test_async_and_isolated_functions_run_in_any_thread() -> None:
         assert (int(process) != os.getpid(), waited) == (True, "waited")
 
 
+def test_links_lead_to_a_tool_at_the_default_endpoint(yard: GatewayClient) -> None:
+    client = yard.connect(endpoint="/mcp")
+
+    def follow(link: Any, **more: Any) -> Any:
+        return client.call(link["method"], {**link["args"], **more}).structured
+
+    found: Any = client.call("gateway.search", {"query": "plants a tree"}).structured
+    started = follow(found["results"][0]["item"]["links"][0])
+    (move,) = [link for link in started["links"] if link["args"].get("transition") == "trees.plant"]
+    assert follow(move, arguments={"tree": "elm"})["context"]["lastResult"]["tree"] == "elm"
+
+
 def test_a_long_call_is_a_run_that_the_worker_finishes(yard: GatewayClient) -> None:
     started = yard.call("grow").structured
     assert started is not None

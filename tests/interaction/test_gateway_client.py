@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from datetime import date
 from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Any
@@ -161,6 +162,17 @@ def test_a_principal_without_a_permission_or_of_another_tenant_is_refused(yard: 
     error = stranger.call("trees.plant", {"tree": "elm"}).error
     assert error is not None
     assert error["code"] == INVALID_PARAMS
+
+
+def test_arguments_may_be_values_that_have_a_form_in_json() -> None:
+    kit = Toolkit("yard")
+
+    @kit.tool
+    def plan(day: date, trees: list[str]) -> str:
+        return f"{day:%d.%m.} {trees}"
+
+    assert plan
+    assert GatewayClient(kit).call("plan", {"day": date(2027, 1, 31), "trees": ("oak",)}).text == "31.01. ['oak']"
 
 
 def test_nested_calls_go_through_the_gateway(yard: GatewayClient) -> None:

@@ -1,6 +1,5 @@
 """A client for the tests of authors: it sends MCP requests to an embedded gateway that hosts their toolkits."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
@@ -27,6 +26,7 @@ from signpost.testing.profiles import FLAT, ClientOptions, ClientProfile
 from signpost.testing.token_issuer import TokenIssuer
 from signpost.toolkit.function import ExecutorFunctions
 from signpost.toolkit.hosting import functions_by_id, version_of
+from signpost.toolkit.json_text import json_of
 
 if TYPE_CHECKING:
     from signpost.contract import HostedFunction
@@ -133,8 +133,9 @@ class GatewayClient:
         return self._list_all("resources/templates/list", "resourceTemplates")
 
     def call(self, name: str, args: Mapping[str, object] = NO_ARGUMENTS) -> ClientReply:
-        """Call a tool by its own name, by its function id, or by its name in the list of the endpoint."""
-        arguments = as_object(json.loads(json.dumps(args)))
+        """Call a tool by its own name, by its function id, or by its name in the list of the endpoint. Raises NotJson
+        for arguments that no client could send."""
+        arguments = as_object(json_of(dict(args)))
         return self.request("tools/call", {"name": self.find_tool_name(name), "arguments": arguments})
 
     def get_prompt(self, name: str, args: Mapping[str, str] = NO_TEXTS) -> ClientReply:

@@ -156,7 +156,7 @@ def test_every_effective_change_is_one_event(content: ContentPorts, tenant: str)
     assert content.revisions.read(tenant).content == 5
 
 
-@pytest.mark.invariant(154)
+@pytest.mark.invariant(175)
 def test_an_announcement_is_one_event_and_moves_the_version(content: ContentPorts, tenant: str) -> None:
     announced = Announcement("resources::on-change", "update", "yard://map")
     assert content.store.announce(tenant, announced) == 1

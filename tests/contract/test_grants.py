@@ -35,7 +35,7 @@ def grant(name: str, *, at: float = NOW, lasting: float | None = None) -> HeldGr
     return HeldGrant(name, at, "yard::unlock", None if lasting is None else at + lasting)
 
 
-@pytest.mark.invariant(150)
+@pytest.mark.invariant(171)
 def test_a_grant_is_held_by_its_principal_alone(store: GrantStore, ann: Principal) -> None:
     others = [
         Principal("bob", ann.tenant, ann.issuer),

@@ -72,7 +72,7 @@ def test_the_end_of_a_write_that_was_refused_is_not_kept(store: Store, tenant: s
     assert find(store, tenant, task) == StoredTask(task)
 
 
-@pytest.mark.invariant(155)
+@pytest.mark.invariant(165)
 def test_the_first_end_stays_and_the_step_is_written_all_the_same(store: Store, tenant: str, task: Instance) -> None:
     assert store.end_task(tenant, task.id, CANCELLED) == CANCELLED
     assert store.end_task(tenant, task.id, FAILED) == CANCELLED
@@ -81,7 +81,7 @@ def test_the_first_end_stays_and_the_step_is_written_all_the_same(store: Store, 
     assert find(store, tenant, task) == StoredTask(entry.instance, CANCELLED)
 
 
-@pytest.mark.invariant(155)
+@pytest.mark.invariant(165)
 def test_an_end_that_was_written_with_a_step_stays(store: Store, tenant: str, task: Instance) -> None:
     entry = write_of(task, COMPLETED)
     assert store.save(tenant, entry, replacing=task.write_condition)
@@ -89,7 +89,7 @@ def test_an_end_that_was_written_with_a_step_stays(store: Store, tenant: str, ta
     assert find(store, tenant, task) == StoredTask(entry.instance, COMPLETED)
 
 
-@pytest.mark.invariant(155)
+@pytest.mark.invariant(165)
 def test_all_of_several_writers_get_the_same_end(store: Store, tenant: str, task: Instance) -> None:
     ends = [TaskEnd("failed", NOW + number, f"by {number}") for number in range(RACERS)]
 

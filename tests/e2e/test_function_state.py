@@ -43,8 +43,8 @@ class Rounds:
         return self._executors.count_effect(self.effect)
 
 
+@pytest.mark.invariant(155)
 @FUNCTIONS
-@pytest.mark.invariant(149)
 def test_an_effect_happens_once_in_all_rounds(executors: Executors, key: str, function: str) -> None:
     rounds = Rounds(executors, key, function)
     first = rounds.call()
@@ -53,9 +53,9 @@ def test_an_effect_happens_once_in_all_rounds(executors: Executors, key: str, fu
     assert rounds.count == 1
 
 
+@pytest.mark.invariant(155)
 @FUNCTIONS
 @pytest.mark.parametrize(("moment", "happened"), [("before", 0), ("inside", 1)])
-@pytest.mark.invariant(149)
 def test_an_effect_whose_process_is_killed_is_in_doubt(
     executors: Executors, key: str, function: str, moment: str, happened: int
 ) -> None:
@@ -68,8 +68,8 @@ def test_an_effect_whose_process_is_killed_is_in_doubt(
     assert rounds.count == happened
 
 
+@pytest.mark.invariant(155)
 @FUNCTIONS
-@pytest.mark.invariant(149)
 def test_an_effect_is_not_repeated_if_its_process_is_killed_afterwards(
     executors: Executors, key: str, function: str
 ) -> None:
@@ -81,7 +81,7 @@ def test_an_effect_is_not_repeated_if_its_process_is_killed_afterwards(
     assert rounds.count == 1
 
 
-@pytest.mark.invariant(149)
+@pytest.mark.invariant(155)
 def test_a_killed_effect_is_repeated_with_the_consent_of_its_author(executors: Executors, key: str) -> None:
     rounds = Rounds(executors, key, "trials::once")
     rounds.call(dies="inside", repeat=True)
@@ -90,7 +90,7 @@ def test_a_killed_effect_is_repeated_with_the_consent_of_its_author(executors: E
     assert rounds.call(dies="inside", repeat=True) == reply
 
 
-@pytest.mark.invariant(151)
+@pytest.mark.invariant(157)
 def test_a_handle_lasts_from_call_to_call_and_is_its_callers_alone(executors: Executors, key: str, tenant: str) -> None:
     cart = executors.call(key, "trials::open_cart")["result"]
     filled = executors.call(key, "trials::fill_cart", {"cart": cart, "item": "tea"})

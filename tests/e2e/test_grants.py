@@ -66,7 +66,7 @@ async def follow_grant(executors: Executors, ann: str, bob: str, revoke: Callabl
     return seen
 
 
-@pytest.mark.invariant(149)
+@pytest.mark.invariant(170)
 def test_s010_a_grant_changes_the_lists_of_one_principal_on_every_connection(
     executors: Executors, signpost: ProcessRunner, tenant: str
 ) -> None:
@@ -107,7 +107,7 @@ def test_a_connected_client_sees_what_another_client_publishes_within_two_second
     assert asyncio.run(publish_and_list(executors, author, key, "iii://yard/guide", payload))
 
 
-@pytest.mark.invariant(154)
+@pytest.mark.invariant(175)
 def test_triggers_get_what_functions_announce(
     executors: Executors, signpost: ProcessRunner, tmp_path: Path, tenant: str, key: str
 ) -> None:
@@ -134,7 +134,7 @@ def test_triggers_get_what_functions_announce(
     ]
 
 
-@pytest.mark.invariant(152)
+@pytest.mark.invariant(173)
 @pytest.mark.parametrize(
     ("function", "costs"),
     [(HostedFunction("yard::dig"), {}), (DIG, {"GetItem": 1})],

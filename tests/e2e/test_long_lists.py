@@ -69,7 +69,7 @@ def test_executors_of_a_long_list_may_be_loaded_and_no_others(long_lists: LongLi
     assert long_lists.load(f"{ARN_PREFIX}another") == "not_allowed"
 
 
-@pytest.mark.invariant(153)
+@pytest.mark.invariant(174)
 def test_lists_go_by_the_claims_that_the_parameter_names_and_no_others(long_lists: LongLists) -> None:
     laptop, stack = long_lists.laptop, long_lists.stack
     directory = DynamoDirectory(laptop.client("dynamodb"), stack.deployed.outputs["RegistryTableName"])

@@ -53,7 +53,7 @@ def list_given_answers(there: ScriptedTenant) -> list[Any]:
     return [call["answers"] for call in there.list_calls("shop::order")]
 
 
-@pytest.mark.invariant(149)
+@pytest.mark.invariant(159)
 def test_a_step_that_asks_in_two_rounds_is_answered_by_its_links(scripted_tenant: ScriptedTenant) -> None:
     at = start_order(scripted_tenant)
     parked = scripted_tenant.submit(at, "go")
@@ -85,7 +85,7 @@ def test_a_step_of_the_worker_asks_and_goes_on_at_the_worker(scripted_tenant: Sc
     assert len(scripted_tenant.list_calls("shop::order")) == 3
 
 
-@pytest.mark.invariant(150)
+@pytest.mark.invariant(160)
 def test_the_worker_goes_on_if_the_gateway_dies_after_it_has_stored_the_answers(
     scripted_tenant: ScriptedTenant,
 ) -> None:

@@ -80,7 +80,7 @@ def caller(executors: Executors, tenant: str, key: str) -> TaskCaller:
     return TaskCaller(executors.gateway, key)
 
 
-@pytest.mark.invariant(158)
+@pytest.mark.invariant(168)
 def test_a_long_call_finishes_as_a_task_with_its_whole_result(
     executors: Executors, caller: TaskCaller, tenant: str
 ) -> None:
@@ -103,7 +103,7 @@ def test_a_long_call_finishes_as_a_task_with_its_whole_result(
     assert executors.count_effect(effect) == 1
 
 
-@pytest.mark.invariant(156)
+@pytest.mark.invariant(166)
 def test_a_task_that_is_cancelled_while_its_function_runs_stays_cancelled(
     executors: Executors, caller: TaskCaller
 ) -> None:
@@ -118,7 +118,7 @@ def test_a_task_that_is_cancelled_while_its_function_runs_stays_cancelled(
     assert caller.get(task_id)["status"] == "cancelled"
 
 
-@pytest.mark.invariant(159)
+@pytest.mark.invariant(169)
 def test_a_task_asks_in_the_middle_and_finishes_with_the_answer(executors: Executors, caller: TaskCaller) -> None:
     effect = uuid.uuid4().hex
     task_id = caller.start("patient__interview", effect=effect, seconds=SECONDS)
@@ -192,7 +192,7 @@ def wait_for_swept_end(workflows: DeployedWorkflows, caller: TaskCaller, task_id
     return wait_for("the end of the task", look, lambda task: task["status"] in ENDINGS, patience=PATIENCE)
 
 
-@pytest.mark.invariant(157)
+@pytest.mark.invariant(167)
 @pytest.mark.parametrize(("is_idempotent", "status", "effects"), [(False, "failed", 1), (True, "completed", 2)])
 def test_the_task_of_a_killed_worker_is_repeated_only_with_consent(
     workflows: DeployedWorkflows, *, is_idempotent: bool, status: str, effects: int

@@ -82,7 +82,7 @@ def test_a_malformed_announcement_is_refused(yard: GrantingGateway, action: str,
     assert events_of(yard) == []
 
 
-@pytest.mark.invariant(154)
+@pytest.mark.invariant(175)
 def test_a_function_that_a_trigger_calls_announces_nothing(yard: GrantingGateway) -> None:
     """Its announcement could call it again, and so on for ever."""
     yard.perform("ann", "changed", list="tools")

@@ -47,7 +47,7 @@ class ClaimsStage:
 _NOTHING: JsonObject = {"action": "has_grant", "fields": {"name": "x"}}
 
 
-@pytest.mark.invariant(153)
+@pytest.mark.invariant(174)
 def test_a_function_gets_the_claims_that_the_deployment_names_and_no_others() -> None:
     stage = ClaimsStage()
     assert stage.claims_of(**CLAIMS, email="ann@acme.test", nonce2="x") == CLAIMS
@@ -114,7 +114,7 @@ def test_an_api_key_has_no_claims() -> None:
     assert stage.yard.calls == [UNLOCK.function]
 
 
-@pytest.mark.invariant(153)
+@pytest.mark.invariant(174)
 def test_no_argument_of_a_call_becomes_a_claim() -> None:
     stage = ClaimsStage()
     arguments: JsonObject = {**_NOTHING, "claims": {"department": "board"}, "principal": {"claims": CLAIMS}}

@@ -244,7 +244,7 @@ def play_until_killed(scene: ScenarioRun, at: int) -> None:
         scene.scenario.action(scene, scene.start_process(CrashPoints(at)))
 
 
-@pytest.mark.invariant(150)
+@pytest.mark.invariant(160)
 @pytest.mark.parametrize("first", ["answer", "cancel"])
 def test_an_answer_and_a_cancellation_exclude_each_other(first: str) -> None:
     """The other one comes at any call of the first. One of them is refused, and the effect is that of the other."""
@@ -270,7 +270,7 @@ def cancel_instance(scene: ScenarioRun, shop: Any) -> Any:
     return shop.submit(scene.id, CANCEL, AGENT, version=1)
 
 
-@pytest.mark.invariant(150)
+@pytest.mark.invariant(160)
 def test_of_two_different_answers_one_reaches_the_function() -> None:
     for at in range(NEVER):
         scene = ScenarioRun(SCENARIOS["an answer"], consents=False)

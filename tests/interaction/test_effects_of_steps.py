@@ -84,7 +84,7 @@ def test_a_person_who_repeats_a_step_in_doubt_repeats_no_recorded_effect() -> No
     assert shop.effects == ["5"]
 
 
-@pytest.mark.invariant(149)
+@pytest.mark.invariant(155)
 def test_a_person_resolves_a_step_whose_effect_is_in_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("signpost.toolkit.operations.PAUSE", 0)
     shop = Shop()

@@ -152,7 +152,7 @@ def test_the_principal_of_a_client_is_the_one_that_the_tool_sees(yard: GatewayCl
     assert seen["by"] == "ben"
 
 
-@pytest.mark.invariant(149)
+@pytest.mark.invariant(176)
 def test_a_principal_without_a_permission_or_of_another_tenant_is_refused(yard: GatewayClient) -> None:
     refused = yard.connect(permissions=()).call("trees.plant", {"tree": "elm"})
     assert refused.is_error
@@ -249,7 +249,7 @@ def test_questions_of_a_client_without_answers_stay_open_and_can_be_answered_lat
     assert json.loads(client.answer(first, {"q": {"name": "Ada"}}).text)["q"]["content"] == {"name": "Ada"}
 
 
-@pytest.mark.invariant(149)
+@pytest.mark.invariant(176)
 def test_an_answer_of_another_principal_or_after_its_time_is_refused() -> None:
     client = GatewayClient(build_asking(q=FORM))
     first = client.call("ask")
@@ -282,7 +282,7 @@ def test_an_older_client_is_not_asked() -> None:
     assert reply.rounds == 1
 
 
-@pytest.mark.invariant(149)
+@pytest.mark.invariant(176)
 def test_every_request_of_a_cold_client_meets_a_new_gateway_and_a_new_sandbox() -> None:
     client = GatewayClient(build_asking(q=FORM), answers={"q": {"name": "Ada"}})
     gateway = client.gateway
@@ -357,7 +357,7 @@ print(*sorted({name.partition(".")[0] for name in sys.modules}))
 """
 
 
-@pytest.mark.invariant(149)
+@pytest.mark.invariant(176)
 def test_the_client_needs_the_package_with_its_dependencies_and_no_network_or_account(tmp_path: Path) -> None:
     program = [sys.executable, "-W", "error", "-c", ALONE]
     run = subprocess.run(

@@ -119,7 +119,7 @@ def test_a_write_replaces_the_version_that_was_read(shop: Shop) -> None:
     assert shop.call("get", id=made["id"]) == written
 
 
-@pytest.mark.invariant(152)
+@pytest.mark.invariant(158)
 def test_a_write_over_a_changed_handle_is_refused(shop: Shop) -> None:
     made = shop.call("create")
     shop.call("put", id=made["id"], value=[1])
@@ -156,7 +156,7 @@ def test_a_list_has_a_hundred_handles_at_most() -> None:
     assert Shop(fill=fill).call("fill") == MOST_LISTED
 
 
-@pytest.mark.invariant(151)
+@pytest.mark.invariant(157)
 def test_foreign_unknown_expired_and_other_handles_have_one_answer(shop: Shop) -> None:
     def create_order(ctx: Context, _args: Any) -> object:
         return ctx.handles.create("order", 0).id
@@ -204,7 +204,7 @@ def test_a144_a_write_to_an_expired_handle_makes_no_new_one() -> None:
     assert shop.call("list") == []
 
 
-@pytest.mark.invariant(151)
+@pytest.mark.invariant(157)
 def test_the_owner_is_the_principal_of_each_call(shop: Shop) -> None:
     made = shop.call("create")
     others = [replace(ANN, subject="bob"), replace(ANN, issuer="another")]
@@ -217,7 +217,7 @@ def test_the_owner_is_the_principal_of_each_call(shop: Shop) -> None:
     assert shop.call("get", principal=renamed, id=made["id"]) == made
 
 
-@pytest.mark.invariant(151)
+@pytest.mark.invariant(157)
 @pytest.mark.parametrize(
     ("namespace", "arn"), [("till", "arn:till"), ("desk", "arn:stranger"), ("desk::inner", "arn:inner")]
 )
@@ -289,7 +289,7 @@ def test_a138_a139_a142_a_rebuilt_handle_keeps_its_id() -> None:
     assert shop.call("get", id=made["id"]) == rebuilt
 
 
-@pytest.mark.invariant(152)
+@pytest.mark.invariant(158)
 def test_a_writer_of_the_former_handle_does_not_write_the_rebuilt_one() -> None:
     shop = open_rebuilding_shop(lambda _name, _ctx: "rebuilt")
     made = shop.call("create")
@@ -421,9 +421,9 @@ class TestValues:
         assert "horse" not in str(functions.gateway.handles.handles)
 
 
+@pytest.mark.invariant(156)
 @pytest.mark.parametrize("action", [CREATE, READ, WRITE, DELETE, LIST])
 @pytest.mark.parametrize("lost", ["lost_before", "lost_after"])
-@pytest.mark.invariant(150)
 def test_a_lost_message_is_sent_again_and_changes_nothing_twice(
     shop: Shop, action: str, lost: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -466,7 +466,7 @@ def test_malformed_operations_are_refused(shop: Shop, action: str, changes: Any)
     assert reply.code == "not_understood", reply
 
 
-@pytest.mark.invariant(151)
+@pytest.mark.invariant(157)
 def test_no_field_names_another_owner(shop: Shop) -> None:
     made = shop.call("create")
     token = read_token(shop, BOB)

@@ -129,7 +129,7 @@ def form_of(asked: Any) -> Any:
     return request["params"]
 
 
-@pytest.mark.invariant(152)
+@pytest.mark.invariant(162)
 def test_a_submission_asks_for_its_missing_arguments_and_goes_on_with_them() -> None:
     office = Office()
     submission = office.submission(count=2)
@@ -154,7 +154,7 @@ def test_a_start_asks_for_its_missing_input() -> None:
     assert (begun["definitionId"], begun["state"]) == ("started", "open")
 
 
-@pytest.mark.invariant(152)
+@pytest.mark.invariant(162)
 def test_a_start_of_a_capability_asks_for_its_missing_arguments_and_starts_one_run() -> None:
     office = Office()
     start = {"input": {"capability": "file", "count": 2}}
@@ -173,7 +173,7 @@ def test_a_declined_start_of_a_capability_answers_with_its_run() -> None:
     assert len(office.gateway.instances.run_summaries(TENANT, None)) == 1
 
 
-@pytest.mark.invariant(152)
+@pytest.mark.invariant(162)
 def test_an_approver_is_asked_for_the_reason_that_the_definition_demands() -> None:
     office = Office()
     submission = office.submission("approve")
@@ -191,7 +191,7 @@ def test_a_client_that_declines_gets_the_refusal_with_its_link(action: str) -> N
     assert [link["args"].get("transition") for link in refused["links"]][:2] == [None, "close"]
 
 
-@pytest.mark.invariant(152)
+@pytest.mark.invariant(162)
 @pytest.mark.parametrize("capabilities", [{}, {"sampling": {}}, {"elicitation": {"url": {}}}])
 def test_a_client_without_forms_gets_the_refusal_with_its_link(capabilities: JsonObject) -> None:
     office = Office(capabilities=capabilities)

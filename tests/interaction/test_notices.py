@@ -138,7 +138,7 @@ class TestReply:
         assert isinstance(reply, KeptResult)
         assert reply.notices == (ProgressNotice(1),)
 
-    @pytest.mark.invariant(149)
+    @pytest.mark.invariant(154)
     @BOTH
     def test_secrets_are_masked(self, *, isolate: bool) -> None:
         def leak(_: Any, ctx: Context) -> None:
@@ -283,7 +283,7 @@ REQUESTS: dict[str, tuple[str, JsonObject, str]] = {
 }
 
 
-@pytest.mark.invariant(149)
+@pytest.mark.invariant(154)
 @pytest.mark.parametrize("version", [MODERN, LEGACY, "2024-11-05"])
 @pytest.mark.parametrize("kind", REQUESTS)
 def test_a_client_gets_the_notices_before_the_answer(kind: str, version: str) -> None:
@@ -295,7 +295,7 @@ def test_a_client_gets_the_notices_before_the_answer(kind: str, version: str) ->
     assert answer["id"] == 1
 
 
-@pytest.mark.invariant(149)
+@pytest.mark.invariant(154)
 @pytest.mark.parametrize("kind", REQUESTS)
 def test_a_client_that_asked_for_no_notices_gets_none(kind: str) -> None:
     (answer,) = Listener().send(*REQUESTS[kind][:2])
@@ -327,7 +327,7 @@ def test_a_question_comes_after_the_notices() -> None:
     assert (progress["params"], asked["result"]["resultType"]) == (PROGRESS, "input_required")
 
 
-@pytest.mark.invariant(149)
+@pytest.mark.invariant(154)
 def test_progress_of_one_request_grows_over_all_its_functions() -> None:
     params: JsonObject = {"name": "skill__fetch", "arguments": {"uris": ["iii://fn/yard/work", "iii://fn/yard/work"]}}
     *notified, answer = Listener().send("tools/call", params, progressToken="p", **{LOG_LEVEL: "info"})

@@ -59,7 +59,7 @@ def desk() -> Desk:
     return Desk()
 
 
-@pytest.mark.invariant(149)
+@pytest.mark.invariant(155)
 def test_an_effect_happens_once_in_all_rounds_of_a_request(desk: Desk) -> None:
     assert [desk.call() for _ in range(3)] == [Result({"order": 7}, [])] * 3
     assert desk.effects == ["charge"]
@@ -128,7 +128,7 @@ def test_effects_can_be_nested() -> None:
     assert effects == ["inner"]
 
 
-@pytest.mark.invariant(149)
+@pytest.mark.invariant(155)
 def test_a_concurrent_call_is_told_when_to_come_again(desk: Desk) -> None:
     seen: list[Failure] = []
 
@@ -167,7 +167,7 @@ def test_an_effect_inside_of_itself_is_a_fault_of_the_author() -> None:
     assert "give an effect inside of it another name" in line["fault"]
 
 
-@pytest.mark.invariant(149)
+@pytest.mark.invariant(155)
 def test_an_effect_that_reports_to_have_done_nothing_may_be_tried_again(desk: Desk) -> None:
     desk.raises = ToolError("The bank is closed.")
     failed = desk.call_to_failure()
@@ -177,8 +177,8 @@ def test_an_effect_that_reports_to_have_done_nothing_may_be_tried_again(desk: De
     assert len(desk.effects) == 2
 
 
+@pytest.mark.invariant(155)
 @pytest.mark.parametrize("fault", [RuntimeError("odd"), KeyboardInterrupt(), SystemExit(1)])
-@pytest.mark.invariant(149)
 def test_an_effect_that_fails_is_in_doubt_at_once(desk: Desk, fault: BaseException) -> None:
     desk.raises = fault
     assert desk.call_to_failure().code == "exception"
@@ -199,7 +199,7 @@ def test_a_failed_nested_call_leaves_the_effect_in_doubt(desk: Desk) -> None:
     assert "It is not known" in desk.call_to_failure().message
 
 
-@pytest.mark.invariant(149)
+@pytest.mark.invariant(155)
 def test_an_author_may_consent_to_repeat_what_is_in_doubt() -> None:
     desk = Desk(repeat=True)
     desk.raises = RuntimeError("odd")
@@ -256,10 +256,10 @@ def test_a_name_that_no_effect_can_have_is_a_fault_of_the_author(desk: Desk, nam
     assert desk.effects == []
 
 
+@pytest.mark.invariant(156)
 @pytest.mark.parametrize("action", [CLAIM, RECORD])
 @pytest.mark.parametrize("lost", ["lost_before", "lost_after"])
 @pytest.mark.parametrize("times", [1, 2])
-@pytest.mark.invariant(150)
 def test_a_lost_message_is_sent_again_and_recognised(
     desk: Desk, action: str, lost: str, times: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -287,7 +287,7 @@ def test_an_effect_that_cannot_be_claimed_does_not_happen(desk: Desk, monkeypatc
     assert desk.call() == Result({"order": 7}, [])
 
 
-@pytest.mark.invariant(150)
+@pytest.mark.invariant(156)
 def test_a_function_does_not_go_on_without_a_recorded_outcome(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("signpost.toolkit.operations.PAUSE", 0)
     desk.functions.transport.lost_before[RECORD] = 3
@@ -317,9 +317,9 @@ def test_an_unavailable_store_lets_nothing_happen(desk: Desk, monkeypatch: pytes
     assert desk.effects == []
 
 
+@pytest.mark.invariant(155)
 @pytest.mark.parametrize("consents", [False, True])
 @pytest.mark.parametrize("point", range(6))
-@pytest.mark.invariant(149)
 def test_a_killed_process_repeats_nothing_without_consent(point: int, consents: bool) -> None:
     desk = Desk(repeat=consents)
     points = CrashPoints(at=point)
@@ -483,7 +483,7 @@ def test_a_malformed_outcome_is_refused(desk: Desk, outcome: Any) -> None:
     assert reply.code == "not_understood"
 
 
-@pytest.mark.invariant(151)
+@pytest.mark.invariant(157)
 def test_no_field_names_another_thread_function_or_tenant(desk: Desk) -> None:
     desk.call()
     named = {"name": "charge", "scope": "s", "claim": "c", "repeat": True}

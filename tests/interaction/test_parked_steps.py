@@ -43,7 +43,7 @@ def program_answers(run: AskingWorkflow, by: Principal = AGENT, seconds: float =
     return result.step
 
 
-@pytest.mark.invariant(149)
+@pytest.mark.invariant(159)
 def test_a_step_whose_function_asks_is_parked_and_runs_again_with_the_answers() -> None:
     run = AskingWorkflow(ask("size", state={"basket": 7}), DONE)
     parked = run.go()
@@ -60,7 +60,7 @@ def test_a_step_whose_function_asks_is_parked_and_runs_again_with_the_answers() 
     check_verified(run.shop.instances, run.id)
 
 
-@pytest.mark.invariant(149)
+@pytest.mark.invariant(159)
 def test_the_rounds_of_a_step_have_one_thread_and_one_idempotency_key() -> None:
     key = {**CALL, "idempotencyKey": True}
     run = AskingWorkflow(ask("size"), ask("colour"), DONE, document=one_step(executor=key))
@@ -99,7 +99,7 @@ def test_questions_of_every_kind_are_answered_by_their_link(question: JsonObject
     assert run.requests[1].answers == {"it": answer}
 
 
-@pytest.mark.invariant(151)
+@pytest.mark.invariant(161)
 @pytest.mark.parametrize(
     ("question", "answer"),
     [
@@ -152,7 +152,7 @@ def test_a_program_may_answer_one_question_after_the_other_and_unasked_answers_a
     assert run.requests[1].answers == {"size": MEDIUM, "colour": MEDIUM}
 
 
-@pytest.mark.invariant(150)
+@pytest.mark.invariant(160)
 def test_each_write_of_answers_gives_the_claim_another_token() -> None:
     """A request that has read the questions before them cannot write over them."""
     tokens: list[str] = []
@@ -193,7 +193,7 @@ def test_an_answer_to_an_old_version_or_to_other_questions_is_stale() -> None:
     assert run.answer(colour=MEDIUM)["state"] == "b"
 
 
-@pytest.mark.invariant(151)
+@pytest.mark.invariant(161)
 def test_questions_of_another_submission_at_the_same_version_have_another_name() -> None:
     """An agent that was shown the questions of the first submission must not consent to the second one."""
     failed = InputRequired({}, "nothing to ask")
@@ -207,7 +207,7 @@ def test_questions_of_another_submission_at_the_same_version_have_another_name()
     assert run.answer(sure=MEDIUM)["state"] == "b"
 
 
-@pytest.mark.invariant(151)
+@pytest.mark.invariant(161)
 @pytest.mark.parametrize("by", [STRANGER, OTHER_ISSUER])
 def test_only_the_principal_that_took_a_step_answers_its_questions(by: Principal) -> None:
     run = AskingWorkflow(ask("size"), DONE)
@@ -250,7 +250,7 @@ def test_a_step_that_the_engine_takes_asks_the_starter() -> None:
     assert (done["state"], "pending" in done, "entering" in done) == ("late", False, False)
 
 
-@pytest.mark.invariant(149)
+@pytest.mark.invariant(159)
 @pytest.mark.parametrize("place", ["hop", "onEnter", "initial onEnter"])
 def test_a_hop_and_the_entry_of_a_state_are_parked_too(place: str) -> None:
     entered = {"onEnter": {"executor": CALL, "output": {"went": "$.output"}}, "transitions": {"end": {"target": "c"}}}
@@ -289,7 +289,7 @@ def test_a_parked_step_can_be_cancelled_and_is_not_run_again() -> None:
     assert len(run.requests) == 1
 
 
-@pytest.mark.invariant(150)
+@pytest.mark.invariant(160)
 @pytest.mark.parametrize("is_of_state", [True, False])
 def test_a_timeout_ends_a_parked_step(is_of_state: bool) -> None:
     timeout = {"timeoutMs": 60_000, "onTimeout": {"target": "b"}}
@@ -306,7 +306,7 @@ def test_a_timeout_ends_a_parked_step(is_of_state: bool) -> None:
     assert (run.get()["state"], run.claim, len(run.requests)) == ("b", None, 1)
 
 
-@pytest.mark.invariant(150)
+@pytest.mark.invariant(160)
 def test_an_answer_after_the_timeout_runs_nothing() -> None:
     timeout = {"timeoutMs": 60_000, "onTimeout": {"target": "b"}}
     run = AskingWorkflow(ask("size"), DONE, document={**one_step(), **timeout})
@@ -316,7 +316,7 @@ def test_an_answer_after_the_timeout_runs_nothing() -> None:
     assert (late["timedOut"], late["state"], len(run.requests)) == (True, "b", 1)
 
 
-@pytest.mark.invariant(149)
+@pytest.mark.invariant(159)
 def test_a_parked_step_waits_for_no_time_and_no_worker_runs_it() -> None:
     run = AskingWorkflow(ask("size"), DONE)
     run.go()
@@ -348,7 +348,7 @@ def test_a_worker_leaves_a_step_to_the_caller_that_has_answered() -> None:
     assert ANSWERED_PAUSE < CALL_SECONDS
 
 
-@pytest.mark.invariant(151)
+@pytest.mark.invariant(161)
 def test_a_question_that_has_a_valid_answer_is_not_asked_again() -> None:
     run = AskingWorkflow(ask("size"), ask("size"))
     run.go()
@@ -480,7 +480,7 @@ def hopping_states(**transition: Any) -> JsonObject:
     return {"a": {"transitions": {"on": on}}, "b": {"terminal": True}}
 
 
-@pytest.mark.invariant(151)
+@pytest.mark.invariant(161)
 def test_the_audit_has_the_rounds_and_neither_questions_nor_answers() -> None:
     run = AskingWorkflow(ask("size"), DONE)
     run.go()

@@ -141,7 +141,7 @@ REPLIES: Mapping[str, Result | Failure] = {
 }
 
 
-@pytest.mark.invariant(158)
+@pytest.mark.invariant(168)
 @pytest.mark.parametrize("schema", [None, OPEN], ids=["no output schema", "an output schema"])
 @pytest.mark.parametrize("name", REPLIES)
 def test_the_result_of_a_task_is_the_result_of_a_call_that_waits(name: str, schema: JsonObject | None) -> None:
@@ -237,7 +237,7 @@ def test_methods_of_the_former_tasks_do_not_exist(client: TaskClient, method: st
     assert client.request(method, {"taskId": "wf_1"})["error"]["code"] == -32601
 
 
-@pytest.mark.invariant(153)
+@pytest.mark.invariant(163)
 @pytest.mark.parametrize("method", ["tasks/get", "tasks/update", "tasks/cancel"])
 def test_unknown_foreign_and_expired_tasks_get_the_same_answer(client: TaskClient, method: str) -> None:
     expired, own_key = client.start_task(), client.key
@@ -306,7 +306,7 @@ def test_a_function_that_requires_a_task_is_left_to_the_worker_though_it_is_shor
     assert (client.get(task_id)["status"], len(client.calls)) == ("completed", 1)
 
 
-@pytest.mark.invariant(154)
+@pytest.mark.invariant(164)
 def test_a_function_that_requires_a_task_is_not_run_for_a_client_without_tasks(client: TaskClient) -> None:
     client.host(hosted_build(timeout_ms=SHORT_MS, task="required"))
     client.capabilities = {}
@@ -316,7 +316,7 @@ def test_a_function_that_requires_a_task_is_not_run_for_a_client_without_tasks(c
     assert (client.calls, client.gateway.instances.wakes) == ([], [])
 
 
-@pytest.mark.invariant(154)
+@pytest.mark.invariant(164)
 @pytest.mark.parametrize("endpoint", [FLAT, BRIDGE])
 def test_a_function_that_requires_a_task_answers_old_clients_with_a_sentence(endpoint: str) -> None:
     client = TaskClient(endpoint, LEGACY, timeout_ms=SHORT_MS, task="required")
@@ -397,7 +397,7 @@ def freeze(task: Any) -> str:
     return json.dumps({name: value for name, value in task.items() if name != "pollIntervalMs"}, sort_keys=True)
 
 
-@pytest.mark.invariant(155)
+@pytest.mark.invariant(165)
 def test_a_completed_task_does_not_change_when_its_run_goes_on(client: TaskClient) -> None:
     client.replies[BUILD] = Result({"built": "ship"})
     task_id = client.start_task(what="ship")
@@ -415,7 +415,7 @@ def test_a_completed_task_does_not_change_when_its_run_goes_on(client: TaskClien
     assert freeze(client.get(task_id)) == told
 
 
-@pytest.mark.invariant(155)
+@pytest.mark.invariant(165)
 @pytest.mark.parametrize("transition", ["$retry", "$resolve"])
 def test_a_failed_task_does_not_change_when_an_operator_resolves_its_run(transition: str) -> None:
     client = TaskClient(FLAT)
@@ -446,7 +446,7 @@ def test_the_pause_between_two_reads_grows_with_the_age_of_the_task(client: Task
 # Cancellation.
 
 
-@pytest.mark.invariant(156)
+@pytest.mark.invariant(166)
 def test_a_cancelled_task_that_waits_for_a_worker_is_not_executed(client: TaskClient) -> None:
     task_id = client.start_task()
     assert client.cancel(task_id).keys() == {"resultType", "_meta"}
@@ -461,7 +461,7 @@ def test_a_cancelled_task_that_waits_for_a_worker_is_not_executed(client: TaskCl
     assert freeze(client.get(task_id)) == freeze(told)
 
 
-@pytest.mark.invariant(156)
+@pytest.mark.invariant(166)
 def test_a_task_that_is_cancelled_while_its_function_runs_stays_cancelled(client: TaskClient) -> None:
     client.during = lambda: client.cancel(task_id)
     task_id = client.start_task()
@@ -473,7 +473,7 @@ def test_a_task_that_is_cancelled_while_its_function_runs_stays_cancelled(client
     assert freeze(client.get(task_id)) == freeze(told)
 
 
-@pytest.mark.invariant(156)
+@pytest.mark.invariant(166)
 @pytest.mark.parametrize("reply", [Result({}), failure("crashed", BUILD)])
 def test_a_task_that_has_ended_is_not_cancelled(client: TaskClient, reply: Result | Failure) -> None:
     client.replies[BUILD] = reply
@@ -505,7 +505,7 @@ def lose_worker(client: TaskClient) -> None:
     client.worker = build_memory_worker(client.gateway)
 
 
-@pytest.mark.invariant(157)
+@pytest.mark.invariant(167)
 def test_a_task_of_a_lost_worker_fails_and_is_not_executed_again(client: TaskClient) -> None:
     task_id = client.start_task()
     lose_worker(client)
@@ -518,7 +518,7 @@ def test_a_task_of_a_lost_worker_fails_and_is_not_executed_again(client: TaskCli
     assert "inDoubt" in client.read_run(task_id)
 
 
-@pytest.mark.invariant(157)
+@pytest.mark.invariant(167)
 def test_a_lost_task_fails_though_its_client_does_not_ask(client: TaskClient) -> None:
     task_id = client.start_task()
     lose_worker(client)
@@ -527,7 +527,7 @@ def test_a_lost_task_fails_though_its_client_does_not_ask(client: TaskClient) ->
     assert (client.get(task_id)["status"], len(client.calls)) == ("failed", 1)
 
 
-@pytest.mark.invariant(157)
+@pytest.mark.invariant(167)
 def test_a_task_of_a_lost_worker_is_executed_again_if_its_function_is_idempotent(client: TaskClient) -> None:
     client.host(hosted_build(idempotent=True))
     task_id = client.start_task(what="ship")
@@ -540,7 +540,7 @@ def test_a_task_of_a_lost_worker_is_executed_again_if_its_function_is_idempotent
     assert len({call["idempotencyKey"] for call in client.calls}) == 1
 
 
-@pytest.mark.invariant(156)
+@pytest.mark.invariant(166)
 def test_a_cancelled_task_of_a_lost_worker_is_not_executed_again(client: TaskClient) -> None:
     client.host(hosted_build(idempotent=True))
     task_id = client.start_task()
@@ -551,7 +551,7 @@ def test_a_cancelled_task_of_a_lost_worker_is_not_executed_again(client: TaskCli
     assert (client.get(task_id)["status"], len(client.calls)) == ("cancelled", 1)
 
 
-@pytest.mark.invariant(155)
+@pytest.mark.invariant(165)
 def test_the_result_of_a_worker_that_is_late_does_not_change_a_failed_task(client: TaskClient) -> None:
     task_id = client.start_task()
 
@@ -600,7 +600,7 @@ class AskedTaskClient(TaskClient):
         assert answer.keys() == {"resultType", "_meta"}
 
 
-@pytest.mark.invariant(159)
+@pytest.mark.invariant(169)
 def test_a_task_whose_function_asks_requires_input_and_continues_with_the_answers() -> None:
     client = AskedTaskClient(ask("who", state={"so": "far"}), Result("Hello, Alice."))
     task_id = client.start_task(what="ship")
@@ -618,7 +618,7 @@ def test_a_task_whose_function_asks_requires_input_and_continues_with_the_answer
     assert client.get(task_id)["result"]["content"][0]["text"] == "Hello, Alice."
 
 
-@pytest.mark.invariant(159)
+@pytest.mark.invariant(169)
 def test_questions_of_a_task_can_be_answered_one_after_the_other() -> None:
     client = AskedTaskClient(ask("a", "b"), Result("both"))
     task_id = client.start_task()
@@ -632,7 +632,7 @@ def test_questions_of_a_task_can_be_answered_one_after_the_other() -> None:
     assert client.get(task_id)["status"] == "completed"
 
 
-@pytest.mark.invariant(159)
+@pytest.mark.invariant(169)
 @pytest.mark.parametrize(
     "responses",
     [
@@ -654,7 +654,7 @@ def test_answers_that_were_not_asked_or_do_not_fit_change_nothing(responses: Jso
     assert (freeze(client.get(task_id)), len(client.calls)) == (told, 1)
 
 
-@pytest.mark.invariant(159)
+@pytest.mark.invariant(169)
 def test_an_answer_that_is_sent_again_does_not_answer_a_later_question_of_the_same_key() -> None:
     client = AskedTaskClient(ask("who"), ask("who", fields="age", kind="integer"), Result("done"))
     task_id = client.start_task()
@@ -739,7 +739,7 @@ def answer_call(client: AskedTaskClient, asked: Any, **responses: Json) -> Any:
     return client.request("tools/call", {**params, **state})["result"]
 
 
-@pytest.mark.invariant(159)
+@pytest.mark.invariant(169)
 def test_a_short_function_that_needs_answers_asks_in_the_call_and_its_task_starts_with_them() -> None:
     client = AskedTaskClient(
         ask("who", state="asked"), Result("Hello, Alice."), timeout_ms=SHORT_MS, task="required", needs=("elicitation",)
@@ -754,7 +754,7 @@ def test_a_short_function_that_needs_answers_asks_in_the_call_and_its_task_start
     assert (task["status"], task["result"]["content"][0]["text"]) == ("completed", "Hello, Alice.")
 
 
-@pytest.mark.invariant(159)
+@pytest.mark.invariant(169)
 def test_further_questions_of_such_a_function_are_those_of_the_task() -> None:
     client = AskedTaskClient(
         ask("who", state=1),
@@ -795,7 +795,7 @@ class UncancellableWorkflows(MemoryInstanceStore):
         return super().save(tenant, entry, replacing=replacing)
 
 
-@pytest.mark.invariant(156)
+@pytest.mark.invariant(166)
 @pytest.mark.parametrize("is_repeated", [False, True])
 def test_a_task_whose_run_could_not_be_cancelled_is_not_executed(*, is_repeated: bool) -> None:
     client, instances = TaskClient(), UncancellableWorkflows()
@@ -826,7 +826,7 @@ class OvertakenEnds(MemoryInstanceStore):
         return super().end_task(tenant, workflow_id, end)
 
 
-@pytest.mark.invariant(155)
+@pytest.mark.invariant(165)
 @pytest.mark.parametrize("reply", [Result({"built": "ship"}), reported_failure("permanent_error", "No wood.")])
 def test_a_task_that_ends_right_before_its_cancellation_is_kept_stays_as_it_ended(reply: Result | Failure) -> None:
     client, instances = TaskClient(), OvertakenEnds()

@@ -18,7 +18,7 @@ def yard() -> GrantingGateway:
     return GrantingGateway(*gated_functions(GATED))
 
 
-@pytest.mark.invariant(149)
+@pytest.mark.invariant(170)
 def test_s010_a_grant_shows_functions_in_every_list_of_one_principal(yard: GrantingGateway) -> None:
     assert not yard.sees("ann")
     assert yard.perform("ann", "grant", name="unlocked")["result"] is None
@@ -54,7 +54,7 @@ def test_s011_an_anonymous_local_caller_is_a_principal_with_grants_of_its_own() 
     assert not yard.sees("bob")
 
 
-@pytest.mark.invariant(151)
+@pytest.mark.invariant(172)
 def test_what_lists_leave_out_can_be_called_by_name(yard: GrantingGateway) -> None:
     assert not yard.sees("ann")
     for name, path in (("skill:dig", "/mcp/flat"), ("yard__dig", "/mcp/functions")):
@@ -76,7 +76,7 @@ def test_the_catalog_marks_an_invisible_function_as_hidden(yard: GrantingGateway
     assert (hidden("ann"), hidden("bob")) == (False, True)
 
 
-@pytest.mark.invariant(149)
+@pytest.mark.invariant(170)
 def test_an_expired_grant_is_gone_at_its_end_without_another_read(yard: GrantingGateway) -> None:
     yard.perform("ann", "grant", name="unlocked", seconds=10)
     yard.gateway.clock.advance(9)
@@ -87,7 +87,7 @@ def test_an_expired_grant_is_gone_at_its_end_without_another_read(yard: Granting
     assert yard.gateway.grants.reads == reads
 
 
-@pytest.mark.invariant(152)
+@pytest.mark.invariant(173)
 def test_lists_call_no_executor(yard: GrantingGateway) -> None:
     yard.perform("ann", "grant", name="unlocked")
     yard.gateway.clock.advance(REVALIDATION_INTERVAL)
@@ -97,7 +97,7 @@ def test_lists_call_no_executor(yard: GrantingGateway) -> None:
     assert yard.calls == []
 
 
-@pytest.mark.invariant(152)
+@pytest.mark.invariant(173)
 def test_grants_are_read_once_in_two_seconds_for_each_principal(yard: GrantingGateway) -> None:
     grants = yard.gateway.grants
     grants.reads = 0
@@ -111,7 +111,7 @@ def test_grants_are_read_once_in_two_seconds_for_each_principal(yard: GrantingGa
     assert grants.reads == 3
 
 
-@pytest.mark.invariant(152)
+@pytest.mark.invariant(173)
 @pytest.mark.parametrize(
     "functions",
     [
@@ -187,7 +187,7 @@ def test_a_malformed_grant_is_refused(yard: GrantingGateway, fields: Any, said: 
     assert yard.gateway.grants.of_tenant(TENANT) == []
 
 
-@pytest.mark.invariant(150)
+@pytest.mark.invariant(171)
 def test_no_field_of_an_operation_names_another_principal(yard: GrantingGateway) -> None:
     yard.perform("ann", "grant", name="unlocked", subject="bob", tenant="other", principal={"subject": "bob"})
     ((holder),) = yard.gateway.grants.of_tenant(TENANT)
@@ -214,7 +214,7 @@ def test_a_function_asks_whether_its_caller_holds_a_grant(yard: GrantingGateway)
     assert yard.perform("ann", "revoke", name="unlocked")["result"] is False
 
 
-@pytest.mark.invariant(151)
+@pytest.mark.invariant(172)
 def test_policy_lists_what_it_shows_and_leaves_out_what_it_denies_whatever_the_grants() -> None:
     yard = GrantingGateway(*gated_functions(GATED))
     yard.perform("ann", "grant", name="unlocked")

@@ -149,7 +149,7 @@ FUNCTION_MUTANTS = (
     ),
     Mutant(
         name="grant-outlives-its-end",
-        invariant=149,
+        invariant=170,
         file=f"{_SHARED}/calling/grants.py",
         there="return self.expires_at is not None and self.expires_at <= now",
         instead="return self.expires_at is not None and self.expires_at + 3600 <= now",
@@ -157,7 +157,7 @@ FUNCTION_MUTANTS = (
     ),
     Mutant(
         name="grants-remembered-for-the-tenant",
-        invariant=149,
+        invariant=170,
         file=f"{_SHARED}/calling/grants.py",
         there="key = (principal.tenant, principal.issuer, principal.subject)",
         instead='key = (principal.tenant, "", "")',
@@ -165,7 +165,7 @@ FUNCTION_MUTANTS = (
     ),
     Mutant(
         name="condition-not-asked",
-        invariant=149,
+        invariant=170,
         file=f"{_SHARED}/calling/function_listing.py",
         there="(hosted.visible_when is not None and hosted.function not in met)",
         instead="(hosted.visible_when is not None and not met and hosted.timeout_ms == 1)",
@@ -173,7 +173,7 @@ FUNCTION_MUTANTS = (
     ),
     Mutant(
         name="grants-read-for-every-condition",
-        invariant=152,
+        invariant=173,
         file=f"{_SHARED}/calling/function_listing.py",
         there="if conditions.names_grants else _NONE",
         instead="if conditions.functions else _NONE",
@@ -181,7 +181,7 @@ FUNCTION_MUTANTS = (
     ),
     Mutant(
         name="every-claim-passes",
-        invariant=153,
+        invariant=174,
         file=f"{_SHARED}/identity/claims.py",
         there="for name in sorted(passed) if name in claims",
         instead="for name in sorted(claims) if name in claims",
@@ -189,7 +189,7 @@ FUNCTION_MUTANTS = (
     ),
     Mutant(
         name="trigger-announces",
-        invariant=154,
+        invariant=175,
         file=f"{_SHARED}/content/announcements.py",
         there="if call.issuer == TRIGGER_ISSUER:",
         instead='if call.issuer == f"{TRIGGER_ISSUER}/":',

@@ -11,7 +11,7 @@ _EFFECTS = (
 STATE_MUTANTS = (
     Mutant(
         name="effect-claimed-twice",
-        invariant=149,
+        invariant=155,
         file=f"{_SHARED}/adapters/dynamodb/effects.py",
         there='self._put(key, record, "attribute_not_exists(pk)")',
         instead='self._put(key, record, "attribute_exists(pk) OR attribute_not_exists(pk)")',
@@ -20,7 +20,7 @@ STATE_MUTANTS = (
     ),
     Mutant(
         name="effect-outcome-replaced",
-        invariant=149,
+        invariant=155,
         file=f"{_SHARED}/adapters/dynamodb/effects.py",
         there='OF_CLAIM = "claim = :claim AND attribute_not_exists(outcome)"',
         instead='OF_CLAIM = "claim = :claim"',
@@ -29,7 +29,7 @@ STATE_MUTANTS = (
     ),
     Mutant(
         name="effect-repeated-in-doubt",
-        invariant=149,
+        invariant=155,
         file=f"{_SHARED}/calling/effects.py",
         there='return "running" if now < record.claimed_until else "in_doubt"',
         instead='return "running" if now < record.claimed_until else "claimed"',
@@ -37,7 +37,7 @@ STATE_MUTANTS = (
     ),
     Mutant(
         name="effect-taken-over-while-it-runs",
-        invariant=149,
+        invariant=155,
         file=f"{_SHARED}/calling/effects.py",
         there="if record.claim == claim:",
         instead="if record.claim == claim or now < record.claimed_until:",
@@ -45,7 +45,7 @@ STATE_MUTANTS = (
     ),
     Mutant(
         name="failed-effect-released",
-        invariant=149,
+        invariant=155,
         file=f"{_SHARED}/toolkit/once.py",
         there="RELEASE if did_nothing else DOUBT",
         instead="RELEASE if did_nothing else RELEASE",
@@ -53,7 +53,7 @@ STATE_MUTANTS = (
     ),
     Mutant(
         name="function-goes-on-without-a-record",
-        invariant=150,
+        invariant=156,
         file=f"{_SHARED}/toolkit/once.py",
         there='raise EffectInDoubt(f"{self._state_happened(claimed)} {failed.message}") from failed',
         instead="is_recorded = failed is not None",
@@ -61,7 +61,7 @@ STATE_MUTANTS = (
     ),
     Mutant(
         name="handle-of-any-executor",
-        invariant=151,
+        invariant=157,
         file=f"{_SHARED}/calling/handles.py",
         there="digest_of_texts(grant.executor, namespace)",
         instead="digest_of_texts(namespace)",
@@ -69,7 +69,7 @@ STATE_MUTANTS = (
     ),
     Mutant(
         name="handle-of-any-principal",
-        invariant=151,
+        invariant=157,
         file=f"{_SHARED}/calling/handles.py",
         there="digest_of(grant.principal)",
         instead='"anybody"',
@@ -77,7 +77,7 @@ STATE_MUTANTS = (
     ),
     Mutant(
         name="handle-written-at-any-version",
-        invariant=152,
+        invariant=158,
         file=f"{_SHARED}/adapters/dynamodb/handles.py",
         there='"version = :version AND expires_at > :now"',
         instead='"(version = :version OR version <> :version) AND expires_at > :now"',
@@ -86,7 +86,7 @@ STATE_MUTANTS = (
     ),
     Mutant(
         name="handle-rebuilt-at-its-first-version",
-        invariant=152,
+        invariant=158,
         file=f"{_SHARED}/calling/handle_actions.py",
         there='version=int(now * 1000) if fields.get("rebuilt") is True else 1,',
         instead='version=1 if fields.get("rebuilt") is True else 1,',

@@ -8,7 +8,7 @@ _OF_TASKS = ("tests/interaction/test_tasks.py",)
 TASKS_MUTANTS = (
     Mutant(
         name="task-of-another-principal",
-        invariant=153,
+        invariant=163,
         file=f"{_SHARED}/workflow/running/run_tasks.py",
         there="return head.is_task and is_starter(head, principal) and",
         instead="return head.is_task and",
@@ -16,7 +16,7 @@ TASKS_MUTANTS = (
     ),
     Mutant(
         name="required-task-without-the-extension",
-        invariant=154,
+        invariant=164,
         file=f"{_SHARED}/mcp/tools.py",
         there="    if not tool.is_task or request.call.client.follows_tasks or not request.revision.is_modern:",
         instead="    if tool.is_task or not tool.is_task:",
@@ -24,7 +24,7 @@ TASKS_MUTANTS = (
     ),
     Mutant(
         name="last-end-of-a-task-stays",
-        invariant=155,
+        invariant=165,
         file=f"{_SHARED}/adapters/dynamodb/instances.py",
         there="SET ended = if_not_exists(ended, :ended)",
         instead="SET ended = :ended",
@@ -33,7 +33,7 @@ TASKS_MUTANTS = (
     ),
     Mutant(
         name="cancelled-task-executed",
-        invariant=156,
+        invariant=166,
         file=f"{_SHARED}/workflow/running/wakeups.py",
         there="if self._workflows.is_unwanted(tenant, instance):",
         instead="if False:",
@@ -41,7 +41,7 @@ TASKS_MUTANTS = (
     ),
     Mutant(
         name="lost-task-keeps-working",
-        invariant=157,
+        invariant=167,
         file=f"{_SHARED}/workflow/running/run_tasks.py",
         there="return claim is not None and claim.is_in_doubt(now)",
         instead="return False",
@@ -49,7 +49,7 @@ TASKS_MUTANTS = (
     ),
     Mutant(
         name="stated-failure-fails-the-task",
-        invariant=158,
+        invariant=168,
         file=f"{_SHARED}/workflow/running/executors/function.py",
         there='SHOWN_FAILURE_CODES = frozenset({REPORTED, "invalid_arguments"})',
         instead='SHOWN_FAILURE_CODES = frozenset({"invalid_arguments"})',
@@ -57,7 +57,7 @@ TASKS_MUTANTS = (
     ),
     Mutant(
         name="key-of-a-question-used-again",
-        invariant=159,
+        invariant=169,
         file=f"{_SHARED}/surfaces/task_questions.py",
         there='    return f"{questions.round}.{key}"',
         instead='    return f"1.{key}"',

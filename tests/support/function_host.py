@@ -97,7 +97,6 @@ class FunctionHost:
     operations: ContextOperationPort | None = None
     version: str | None = None
     secrets: Mapping[str, str] = field(default_factory=dict[str, str])
-    operations: ContextOperationPort | None = None
 
     def __post_init__(self) -> None:
         self.log = MemoryLog()

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from signpost.adapters.memory import MemoryDirectory
-from signpost.adapters.memory.link import MemoryLambdaTransport
 from signpost.contract import Executor, Failure
 from signpost.directory.manifest import parse_manifest
 from signpost.model import JsonObject, as_object

@@ -84,7 +84,7 @@ def advance(call: Iterator[str]) -> str:
 ORDERS = sorted(set(product("ab", repeat=2 * STEPS + 2)))
 
 
-@pytest.mark.invariant(149)
+@pytest.mark.invariant(155)
 @pytest.mark.parametrize("ends", list(product(ENDS, ENDS)), ids="-".join)
 def test_two_calls_in_every_order_have_one_effect_at_most(ends: tuple[End, End]) -> None:
     """Each order may also leave a call where it stands for ever, as a crash does."""
@@ -99,7 +99,7 @@ def test_two_calls_in_every_order_have_one_effect_at_most(ends: tuple[End, End])
     assert seen >= {"claims", "begins", "acts", "records", "ended", "saw running"}
 
 
-@pytest.mark.invariant(149)
+@pytest.mark.invariant(155)
 @pytest.mark.parametrize("end", ENDS)
 @pytest.mark.parametrize("crash", range(STEPS + 1))
 def test_after_a_crash_at_each_point_the_next_call_acts_waits_or_is_in_doubt(crash: int, end: End) -> None:
@@ -122,7 +122,7 @@ def test_after_a_crash_at_each_point_the_next_call_acts_waits_or_is_in_doubt(cra
         assert steps[1] in states
 
 
-@pytest.mark.invariant(149)
+@pytest.mark.invariant(155)
 @pytest.mark.parametrize("crash", range(1, STEPS + 1))
 def test_consent_repeats_an_effect_after_the_deadline_of_its_claim_only(crash: int) -> None:
     world = World()
@@ -140,7 +140,7 @@ def test_consent_repeats_an_effect_after_the_deadline_of_its_claim_only(crash: i
     assert world.begun == before + (not has_outcome)
 
 
-@pytest.mark.invariant(149)
+@pytest.mark.invariant(155)
 def test_one_call_takes_over_what_is_in_doubt() -> None:
     world = World()
     world.perform("a", CLAIM, repeat=False)

@@ -235,7 +235,7 @@ def test_a_token_without_calls_has_the_fields_that_executors_of_an_earlier_relea
     assert not {"calls", "thread", "claims"} & json.loads(text).keys()
 
 
-@pytest.mark.invariant(153)
+@pytest.mark.invariant(174)
 def test_a_token_carries_the_claims_of_the_principal_and_is_refused_for_others(stack: StackWithExecutors) -> None:
     claims: JsonObject = {"department": "sales", "groups": ["red", "blue"]}
     call = replace(stack.call(), principal=replace(PRINCIPAL, claims=claims))

@@ -36,7 +36,7 @@ def test_s031_an_argument_can_be_mirrored_at_any_depth(schema: Any) -> None:
     declare(schema)
 
 
-@pytest.mark.invariant(150)
+@pytest.mark.invariant(177)
 @pytest.mark.parametrize(
     ("schema", "reason"),
     [

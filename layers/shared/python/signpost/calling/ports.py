@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from signpost.calling.effects import EffectKey, EffectRecord
-    from signpost.calling.handles import HandleOwner, ListedHandle, StoredHandle
     from signpost.calling.grants import GrantHolder, Grants, HeldGrant
+    from signpost.calling.handles import HandleOwner, ListedHandle, StoredHandle
     from signpost.contract import (
         BreakerState,
         CallReply,

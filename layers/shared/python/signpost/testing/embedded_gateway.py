@@ -15,21 +15,27 @@ from signpost.adapters.memory import (
     MemoryBodies,
     MemoryBreakers,
     MemoryContentStore,
+    MemoryEffectRecords,
     MemoryFunctionStates,
+    MemoryHandles,
     MemoryIssuerKeySets,
     MemoryMasterKeys,
     MemoryPlacedFunctions,
     MemoryRevisionRows,
     MemoryTextStore,
+    MemoryUsedNonces,
 )
 from signpost.adapters.memory.deployment_lists import MemoryDeploymentLists
+from signpost.adapters.memory.grants import MemoryGrants
 from signpost.adapters.memory.instances import MemoryInstanceStore
 from signpost.adapters.memory.link import ExecutorHandler, MemoryLambdaTransport
 from signpost.adapters.memory.run_lists import MemoryRunLists
-from signpost.calling.nested import NestedCallJudge
+from signpost.calling.context_operations import ContextOperations
+from signpost.calling.nested import ExecutorRequests, NestedCallJudge
 from signpost.catalogue.publishing.catalogue import CataloguePublisher
 from signpost.catalogue.publishing.publish_functions import PublishFunctions
 from signpost.catalogue.publishing.publisher import Publisher
+from signpost.content.announcements import AnnouncementOperations
 from signpost.entrypoints.nested_calls import NestedCallHandler
 from signpost.entrypoints.registry_dispatch import AdministrationFunctions, RegistryDispatcher
 from signpost.entrypoints.registry_nested_calls import NestedRegistryCalls
@@ -66,6 +72,7 @@ ENVIRONMENT: Mapping[str, str] = {
     "ROLES_CLAIM": "roles",
     "PERMISSIONS_CLAIM": "scope",
     "HUMAN_CLAIM": "amr",
+    "CLAIMS": "0",
     "DEFAULT_TENANT": "default",
     "MAX_TOKEN_LIFETIME_SECONDS": "86400",
     "TOOL_NAMES": "canonical",
@@ -112,6 +119,8 @@ class EmbeddedGateway:
         """The Lambda functions that can be called, by ARN."""
         self.instances = MemoryInstanceStore()
         self.deployment_lists = MemoryDeploymentLists()
+        self.effects, self.handles = MemoryEffectRecords(), MemoryHandles()
+        self.grants, self.used_nonces = MemoryGrants(), MemoryUsedNonces()
         self.administration: list[AdministrationFunctions] = []
         """More registry functions for administrators; to be filled before the first nested call of the registry."""
         self.step_executors: dict[str, StepExecutor] = {}
@@ -132,7 +141,10 @@ class EmbeddedGateway:
             self.settings, self.composition, self.telemetry, {**build_surfaces(self.composition), **surfaces}
         )
         self._gateway = Gateway(self.front_door)
-        members = {field.name: getattr(self.adapters, field.name) for field in fields(NestedCallAdapters)}
+        members = {
+            field.name: getattr(self.adapters if hasattr(self.adapters, field.name) else self, field.name)
+            for field in fields(NestedCallAdapters)
+        }
         self._nested_calls = compose_nested_calls(NestedCallAdapters(**members), self.telemetry, REGISTRY_ARN)
         registry = cache(self._build_registry_calls)
         self.executors[REGISTRY_ARN] = lambda event: registry().handle(event, FUNCTION_MS)
@@ -157,6 +169,8 @@ class EmbeddedGateway:
             function_states=MemoryFunctionStates(self.functions),
             placed_functions=MemoryPlacedFunctions(self.functions),
             breakers=MemoryBreakers(self.functions),
+            grants=lambda: self.grants,
+            used_nonces=lambda: self.used_nonces,
             deployment_lists=lambda: self.deployment_lists,
             revisions=MemoryRevisionRows(content),
             content=content,
@@ -194,4 +208,10 @@ class EmbeddedGateway:
             ),
             telemetry=telemetry,
         )
-        return NestedCallHandler(nested=calls, telemetry=telemetry, clock=self.clock, alarm=self._alarm)
+        operations = ContextOperations(
+            mint=self.composition.calling.mint,
+            clock=self.clock,
+            actions=AnnouncementOperations(self.adapters.content).actions,
+        )
+        requests = ExecutorRequests(nested=calls, operations=operations)
+        return NestedCallHandler(nested=requests, telemetry=telemetry, clock=self.clock, alarm=self._alarm)

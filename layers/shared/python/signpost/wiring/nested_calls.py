@@ -20,8 +20,8 @@ from signpost.adapters.s3 import S3Values
 from signpost.adapters.secrets_manager import SecretMasterKeys
 from signpost.calling.context_operations import ContextOperations
 from signpost.calling.effect_actions import EffectActions
-from signpost.calling.handle_actions import HandleActions
 from signpost.calling.grant_operations import GrantOperations
+from signpost.calling.handle_actions import HandleActions
 from signpost.calling.lookup import FunctionLists
 from signpost.calling.nested import ExecutorRequests, NestedCallJudge, NestedCalls
 from signpost.calling.nested_transport import RegistryActions, RegistryTransport

@@ -14,6 +14,8 @@ from signpost.model import Json, JsonObject, as_object
 
 NAME_PARAMETER = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 """The parameter that `Mcp-Name` repeats, by method."""
+TASK_PARAMETER = "taskId"
+"""The parameter that `Mcp-Name` repeats in the methods of the tasks extension."""
 INTEGER = re.compile(r"-?[0-9]{1,20}")
 PARAMETER_HEADER = "x-mcp-header"
 ENCODED_START, ENCODED_END = "=?base64?", "?="

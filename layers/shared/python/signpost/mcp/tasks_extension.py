@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from signpost.errors import CAPABILITY_MISSING, INTERNAL_ERROR, INVALID_PARAMS, Rejection
 from signpost.mcp import results
-from signpost.mcp.headers import find_header_fault
+from signpost.mcp.headers import TASK_PARAMETER, find_header_fault
 from signpost.mcp.providers import TaskProvider
 from signpost.mcp.request import McpRequest
 from signpost.mcp.surface import TASKS
@@ -57,7 +57,7 @@ TASK_METHODS: Mapping[str, Callable[[McpRequest], JsonObject | Rejection]] = {
 def _parse_task_id(request: McpRequest) -> str | Rejection:
     """Parse the id, which `Mcp-Name` repeats. Endpoints without tasks do not have the methods, so this is no rule of
     all requests."""
-    task_id = request.params.get("taskId")
+    task_id = request.params.get(TASK_PARAMETER)
     fault = find_header_fault("mcp-name", task_id, request.headers)
     if fault is not None or not request.call.client.follows_tasks:
         return fault or UNDECLARED

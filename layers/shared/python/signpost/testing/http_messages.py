@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import Any
 
-from signpost.mcp.headers import ENCODED_END, ENCODED_START, NAME_PARAMETER, PARAMETER_HEADER
+from signpost.mcp.headers import ENCODED_END, ENCODED_START, NAME_PARAMETER, PARAMETER_HEADER, TASK_PARAMETER
 from signpost.mcp.revisions import CLIENT_CAPABILITIES, PROTOCOL_VERSION
 from signpost.model import Json, JsonObject, as_object
 from signpost.records import dataclass
@@ -46,7 +46,7 @@ def build_modern_message(
         "mcp-method": method,
         **mirrored,
     }
-    name = params.get(NAME_PARAMETER.get(method, ""))
+    name = params.get(NAME_PARAMETER.get(method, TASK_PARAMETER))
     if isinstance(name, str):
         headers["mcp-name"] = encode_header(name)
     return HttpMessage(headers, build_request(method, {**params, "_meta": merged_meta}))

@@ -167,10 +167,16 @@ def test_a_start_of_a_capability_asks_for_its_missing_arguments_and_starts_one_r
 
 def test_a_declined_start_of_a_capability_answers_with_its_run() -> None:
     office = Office()
-    start = {"input": {"capability": "file"}}
+    start = {"input": {"capability": "file", "count": 2}}
     shown = office.answer("workflow.start", start, office.call("workflow.start", start), "decline")
     assert (shown["version"], shown["links"][0]["args"]["transition"]) == (1, "file")
     assert len(office.gateway.instances.run_summaries(TENANT, None)) == 1
+
+
+def test_a_start_of_a_capability_without_any_argument_shows_the_link() -> None:
+    office = Office()
+    shown = office.call("workflow.start", {"input": {"capability": "file"}})
+    assert (shown["version"], shown["links"][0]["args"]["transition"]) == (1, "file")
 
 
 @pytest.mark.invariant(162)

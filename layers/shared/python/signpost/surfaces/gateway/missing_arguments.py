@@ -108,11 +108,16 @@ def _find_refused_submission(result: StepResult, submitted: Submission) -> Incom
 
 
 def _find_first_move(result: StepResult, capability: str | None) -> IncompleteMove | None:
-    """Return the move that a started run of a capability waits for, as its link shows it."""
+    """Return the move that a started run of a capability waits for, as its link shows it; None if the start gave no
+    argument of the capability: then it asked for this link."""
+    if capability is None or result.step.refusal is not None:
+        return None
     links = build_answer(result.definition, result.step, is_start=True)["links"]
     for link in map(as_object, links if isinstance(links, list) else ()):
         args = as_object(link.get("args"))
-        if capability is not None and result.step.refusal is None and args.get("transition") == capability:
-            arguments, state = as_object(args.get("arguments")), {BEGUN_RUN: args}
-            return IncompleteMove(str(link["title"]), as_object(link["inputSchema"]), arguments, state=state)
+        arguments = as_object(args.get("arguments"))
+        if args.get("transition") == capability and arguments:
+            return IncompleteMove(
+                str(link["title"]), as_object(link["inputSchema"]), arguments, state={BEGUN_RUN: args}
+            )
     return None

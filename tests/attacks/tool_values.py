@@ -15,7 +15,7 @@ ARGUMENT_SCHEMAS = Defence(
     name="argument-schemas",
     title="the check of arguments against the schema of the tool",
     removals=(
-        Removal(_TOOLS, "    refusal = _find_refusal(resumed, tool, names, arguments)\n", "    refusal = None\n"),
+        Removal(_TOOLS, "    refusal = _find_refusal(request, tool, names, arguments)\n", "    refusal = None\n"),
     ),
 )  # fmt: skip
 RESULT_SCHEMAS = Defence(

@@ -58,11 +58,11 @@ def exercise_gateway(exercised: ExercisedStack) -> None:
 def _answer_once(exercised: ExercisedStack) -> None:
     """Answer a question whose answer counts once."""
     token, path = exercised.make_token("reader"), "/mcp/functions"
-    name, meta = ASKING_FUNCTION.replace("::", "__"), {CLIENT_CAPABILITIES: {"elicitation": {}}}
-    asked: JsonObject = {"name": name, "arguments": {}, "_meta": meta}
+    meta: JsonObject = {CLIENT_CAPABILITIES: {"elicitation": {}}}
+    asked: JsonObject = {"name": ASKING_FUNCTION.replace("::", "__"), "arguments": {}, "_meta": meta}
     required = exercised.stack.request(token, "tools/call", asked, path).json["result"]
     answers: JsonObject = {"who": {"action": "accept", "content": {"name": "Ada"}}}
-    given = {**asked, "inputResponses": answers, "requestState": required["requestState"]}
+    given: JsonObject = {**asked, "inputResponses": answers, "requestState": required["requestState"]}
     answered = exercised.stack.request(token, "tools/call", given, path)
     assert answered.json["result"]["content"][0]["text"] == "answered", answered.text
 

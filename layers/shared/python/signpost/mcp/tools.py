@@ -83,7 +83,7 @@ def _build_answer(
 
             return build_created_task(outcome)
         case Rejection():
-            return outcome
+            return _conclude(request, outcome)
 
 
 def _find_client_fault(request: McpRequest, tool: Tool) -> Rejection | None:

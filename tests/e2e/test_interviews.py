@@ -30,7 +30,7 @@ TOOL, KILLER = "interview__order", "interview__die"
 NEVER, BETWEEN = "never", "between"
 ANSWERS = {"name": "Ada", "size": 3, "confirm": True}
 DONE = "Order 1: 3 for Ada, sent."
-IN_DOUBT = "in doubt"
+IN_DOUBT = "It is not known whether 'note'"
 MOST_ATTEMPTS = 60
 """Attempts of one round. A write that may still be under way is asked for again, until its time is over."""
 PAUSE_SECONDS = 0.2

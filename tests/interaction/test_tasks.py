@@ -708,7 +708,8 @@ def test_a_task_whose_questions_are_answered_by_its_run_continues() -> None:
     [
         ({}, []),
         ({"elicitation": {}}, ["1.form"]),
-        ({"elicitation": {"url": {}}}, ["1.form", "1.page"]),
+        ({"elicitation": {"url": {}}}, ["1.page"]),
+        ({"elicitation": {"form": {}, "url": {}}}, ["1.form", "1.page"]),
         ({"sampling": {}, "roots": {}}, ["1.model", "1.roots"]),
     ],
 )

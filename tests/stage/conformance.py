@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from signpost.model import InputRequired, Json, JsonObject, as_object
-from signpost.toolkit import Content, Context, Function, ToolError, Toolkit, ToolResult, executor, user
+from signpost.toolkit import Content, Context, Elicit, Function, ToolError, Toolkit, ToolResult, executor, user
 from stage import samples
 from stage.samples import ROOTS, build_question, build_sampling
 
@@ -206,17 +206,12 @@ def test_input_required_result_multi_round(ctx: Context) -> object:
     return f"{first} likes {color}."
 
 
-def _can(ctx: Context, capability: str) -> bool:
-    client = ctx._call.client  # pyright: ignore[reportPrivateUsage] - until `ctx.can` tells authors
-    return client is not None and capability in client.capabilities
-
-
 @kit.tool
 def test_input_required_result_capabilities(ctx: Context) -> object:
     """Asks what the client supports."""
     questions = {"elicitation": ("user_name", build_question("What is your name?", "name"))}
     questions["sampling"] = ("greeting", build_sampling("Generate a greeting", 50))
-    requests = dict(question for capability, question in questions.items() if _can(ctx, capability))
+    requests = dict(question for capability, question in questions.items() if ctx.can(capability))
     return "Nothing left to ask." if set(requests) <= set(ctx.answers) else InputRequired(requests)
 
 
@@ -311,10 +306,9 @@ def confirm_delete(filename: str, ctx: Context) -> object:
 @kit.tool(task="required")
 def multi_input(ctx: Context) -> object:
     """Asks two questions at once."""
-    answers = {key: _read_content(ctx, key) for key in ("first", "second")}
-    if None in answers.values():
-        return InputRequired({key: build_question(f"The {key} value?", "value") for key in answers})
-    return f"The answers: {answers}"
+    fields = {"name": {"type": "string", "required": True}, "confirm": {"type": "boolean", "required": True}}
+    answers = ctx.ask_all({key: Elicit(f"The {key} name?", fields) for key in ("first", "second")})
+    return f"The answers: {[answer.content for answer in answers.values()]}"
 
 
 @kit.tool(task="required", needs=("elicitation",))

@@ -5,9 +5,6 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import boto3
-from botocore.exceptions import ClientError
-
-from signpost.adapters.aws import code_of
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -44,24 +41,3 @@ def read(name: str, key: str) -> str | None:
     key_of = {"pk": {"S": name}, "sk": {"S": key}}
     row = _client().get_item(TableName=os.environ["EFFECTS_TABLE"], Key=key_of, ConsistentRead=True).get("Item")
     return row["text"]["S"] if row else None  # pyright: ignore[reportTypedDictNotRequiredAccess] - as write makes it
-
-
-def claim(name: str, until: float) -> bool:
-    """Claim an effect until a time, in seconds since the epoch. Return False if it was claimed before."""
-    row = {"pk": {"S": name}, "sk": {"S": "claim"}, "until": {"N": str(until)}}
-    try:
-        _client().put_item(
-            TableName=os.environ["EFFECTS_TABLE"], Item=row, ConditionExpression="attribute_not_exists(pk)"
-        )
-    except ClientError as fault:
-        if code_of(fault) == "ConditionalCheckFailedException":
-            return False
-        raise
-    return True
-
-
-def read_claim(name: str) -> float:
-    """Return the time until which an effect is claimed."""
-    key_of = {"pk": {"S": name}, "sk": {"S": "claim"}}
-    row = _client().get_item(TableName=os.environ["EFFECTS_TABLE"], Key=key_of, ConsistentRead=True).get("Item")
-    return float(row["until"]["N"]) if row else 0.0  # pyright: ignore[reportTypedDictNotRequiredAccess] - as claim makes it

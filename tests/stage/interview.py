@@ -4,19 +4,18 @@ says, once, so that a repeated round can be compared with one that was never int
 import os
 import signal
 
-from signpost.model import InputRequired, JsonObject, as_object
-from signpost.toolkit import Context, Toolkit, executor
+from signpost.toolkit import Context, Elicit, Toolkit, executor
 from stage import effects
-from stage.once import once
-from stage.samples import build_question
 
 BEFORE, CLAIMED, WRITTEN, AFTER = "before", "claimed", "written", "after"
 """The places at which the process dies: before the write, in it (once it was claimed, and once it had its effect), and
 after it."""
 TIMEOUT_MS = 3_000
 """The time after which a write whose outcome is unknown is in doubt. It is short, because tests wait for it."""
-FIRST_ROUND = {"name": build_question("For whom?", "name"), "size": build_question("How many?", "size", "integer")}
-SECOND_ROUND = {"confirm": build_question("Shall it be sent?", "confirm", "boolean")}
+FIRST_ROUND = {
+    "name": Elicit("For whom?", {"name": {"type": "string", "required": True}}),
+    "size": Elicit("How many?", {"size": {"type": "integer", "required": True}}),
+}
 
 kit = Toolkit("interview")
 
@@ -24,9 +23,7 @@ kit = Toolkit("interview")
 @kit.tool(timeout_ms=TIMEOUT_MS)
 def order(effect: str, dies: str, ctx: Context) -> object:
     """Asks for whom and how many, notes the order, and asks whether to send it."""
-    answers = {**as_object(ctx.state), **ctx.answers}
-    if not FIRST_ROUND.keys() <= answers.keys():
-        return InputRequired(FIRST_ROUND, state=answers)
+    asked = ctx.ask_all(FIRST_ROUND)
     _die_once(effect, dies, BEFORE)
 
     def note() -> int:
@@ -35,22 +32,17 @@ def order(effect: str, dies: str, ctx: Context) -> object:
         _die_once(effect, dies, WRITTEN)
         return number
 
-    number = once(ctx, f"{effect}.note", note)
+    number = ctx.once("note", note)
     _die_once(effect, dies, AFTER)
-    if not SECOND_ROUND.keys() <= answers.keys():
-        return InputRequired(SECOND_ROUND, state=answers)
-    name, size, confirm = (_content(answers, key).get(key) for key in ("name", "size", "confirm"))
-    return f"Order {number}: {size} for {name}, {'sent' if confirm else 'kept'}."
+    sent = ctx.elicit("confirm", "Shall it be sent?", {"confirm": {"type": "boolean", "required": True}})
+    name, size = asked["name"].content["name"], asked["size"].content["size"]
+    return f"Order {number}: {size} for {name}, {'sent' if sent.content['confirm'] else 'kept'}."
 
 
 @kit.tool
 def die() -> None:
     """Ends the process of the executor."""
     os.kill(os.getpid(), signal.SIGKILL)
-
-
-def _content(answers: JsonObject, key: str) -> JsonObject:
-    return as_object(as_object(answers[key]).get("content"))
 
 
 def _die_once(effect: str, dies: str, place: str) -> None:

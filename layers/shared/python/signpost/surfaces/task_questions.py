@@ -6,12 +6,12 @@ later question, so clients see each key with the number of its round.
 
 from collections.abc import Mapping
 
-from signpost.model import Json, JsonObject, as_object
+from signpost.calling.client_needs import find_missing_capabilities, needs_of
+from signpost.model import Json, JsonObject
 from signpost.workflow.instance import Instance
 from signpost.workflow.step_questions import StepQuestions
 
 NO_QUESTIONS: Mapping[str, JsonObject] = {}
-CAPABILITY_OF = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
 
 
 def show_questions(instance: Instance) -> Mapping[str, JsonObject]:
@@ -24,9 +24,7 @@ def show_questions(instance: Instance) -> Mapping[str, JsonObject]:
 
 def is_answerable(question: JsonObject, declared: JsonObject) -> bool:
     """Return whether a client that declares these capabilities can be asked the question."""
-    declaration = declared.get(CAPABILITY_OF.get(str(question.get("method")), ""))
-    is_page = as_object(question.get("params")).get("mode") == "url"
-    return isinstance(declaration, Mapping) and (not is_page or "url" in declaration)
+    return not find_missing_capabilities(needs_of(question), declared)
 
 
 def select_answers(instance: Instance, responses: Mapping[str, Json]) -> Mapping[str, Json]:

@@ -97,8 +97,8 @@ def test_n049_the_server_advertises_info_capabilities_and_instructions(version: 
     )
     info = found["_meta"]["io.modelcontextprotocol/serverInfo"] if version == MODERN else found["serverInfo"]
     assert info["name"] == "signpost"
-    known = {"tools", "resources", "prompts"} | ({"completions"} if version != LEGACY_VERSIONS[-1] else set())
-    assert found["capabilities"].keys() - {"extensions"} == known
+    completions = [] if version == LEGACY_VERSIONS[-1] else ["completions"]
+    assert found["capabilities"].keys() - {"extensions"} == {"tools", "resources", "prompts", *completions}
     assert "iii://skills" in found["instructions"]
 
 

@@ -12,6 +12,7 @@ from signpost.content.model import BusEvent, ChangeEvent, Subscription
 from signpost.contract import CallRequest, Result
 from signpost.entrypoints.content_relay import content_bus_event
 from signpost.model import JsonObject
+from signpost.workflow.engine.actors import engine_principal
 from tests.support.granting_gateway import TENANT, UNLOCK, GrantingGateway
 
 
@@ -82,6 +83,21 @@ def test_a_malformed_announcement_is_refused(yard: GrantingGateway, action: str,
     assert events_of(yard) == []
 
 
+NOT_BY_ITSELF = (
+    "A function that a trigger or a workflow calls by itself announces no changes: the event could call it again."
+)
+
+
+@pytest.mark.invariant(175)
+def test_a_function_that_a_workflow_calls_by_itself_announces_nothing(yard: GrantingGateway) -> None:
+    """A trigger may have started the workflow, and its announcement could start it again."""
+    arguments: JsonObject = {"action": "changed", "fields": {"list": "tools"}}
+    request = CallRequest(UNLOCK.function, arguments, engine_principal("acme"), yard.gateway.clock.now() + 20)
+    assert isinstance(yard.gateway.composition.calling.executors.invoke(request), Result)
+    assert yard.replies[-1]["failure"]["message"] == NOT_BY_ITSELF
+    assert list(events_of(yard)) == []
+
+
 @pytest.mark.invariant(175)
 def test_a_function_that_a_trigger_calls_announces_nothing(yard: GrantingGateway) -> None:
     """Its announcement could call it again, and so on for ever."""
@@ -94,7 +110,5 @@ def test_a_function_that_a_trigger_calls_announces_nothing(yard: GrantingGateway
     request = CallRequest(UNLOCK.function, arguments, principal_of(delivery), yard.gateway.clock.now() + 20)
     assert isinstance(yard.gateway.composition.calling.executors.invoke(request), Result)
     assert "failure" in yard.replies[-1], yard.replies[-1]
-    assert yard.replies[-1]["failure"]["message"] == (
-        "A function that a trigger calls announces no changes: the event could call the function again."
-    )
+    assert yard.replies[-1]["failure"]["message"] == NOT_BY_ITSELF
     assert len(events_of(yard)) == 1

@@ -110,6 +110,7 @@ def test_questions_of_every_kind_are_answered_by_their_link(question: JsonObject
         (form(), {"action": "perhaps"}),
         (form(), {"content": {"size": 1}}),
         (form(), "1"),
+        (form(day={"type": "string", "format": "date"}), accept(day="tomorrow")),
         (PAGE, {"action": "signed"}),
         (SAMPLE, {"role": "assistant", "model": "m"}),
         (SAMPLE, {"role": "assistant", "model": "m", "content": []}),
@@ -349,13 +350,13 @@ def test_a_worker_leaves_a_step_to_the_caller_that_has_answered() -> None:
 
 
 @pytest.mark.invariant(161)
-def test_a_question_that_has_a_valid_answer_is_not_asked_again() -> None:
-    run = AskingWorkflow(ask("size"), ask("size"))
+def test_a_question_that_is_asked_again_replaces_its_answer() -> None:
+    run = AskingWorkflow(ask("size"), ask("size"), DONE)
     run.go()
-    failed = run.answer(size=MEDIUM)
-    assert (failed["error"]["code"], failed["error"]["errorClass"]) == ("EXECUTOR_FAILED", "permanent_error")
-    assert "'size' again" in failed["error"]["message"]
-    assert run.claim is None
+    assert run.answer(size=MEDIUM)["waitingFor"] == "answers"
+    other = accept(size=9)
+    assert run.answer(size=other)["state"] == "b"
+    assert run.requests[2].answers == {"size": other}
 
 
 def test_a_question_is_asked_again_if_its_answer_does_not_fit_the_new_form() -> None:

@@ -21,6 +21,7 @@ FORM: Any = {
 PAGE: Any = {"method": "elicitation/create", "params": {"mode": "url", "message": "Go", "url": "https://page.test"}}
 SAMPLING: Any = {"method": "sampling/createMessage", "params": {"messages": [], "maxTokens": 10}}
 ROOTS: Any = {"method": "roots/list"}
+NO_INPUT: Any = {}
 MESSAGE = {"role": "assistant", "model": "m", "content": {"type": "text", "text": "Paris"}}
 
 
@@ -66,6 +67,10 @@ def test_an_answer_that_fits_is_accepted_without_foreign_members(request_: Any, 
         (SAMPLING, {"content": MESSAGE["content"]}),
         (SAMPLING, {**MESSAGE, "content": []}),
         (SAMPLING, {**MESSAGE, "content": "Paris"}),
+        (SAMPLING, {**MESSAGE, "content": [{"type": "text"}]}),
+        (SAMPLING, {**MESSAGE, "content": [{"type": "text", "text": 5}]}),
+        (SAMPLING, {**MESSAGE, "content": {"type": "tool_use", "id": "1", "name": "f", "input": NO_INPUT}}),
+        (SAMPLING, {**MESSAGE, "stopReason": 1}),
         (ROOTS, {"roots": {}}),
         (ROOTS, {"roots": [{"name": "a"}]}),
         ({"method": "unknown"}, {"action": "accept"}),

@@ -42,6 +42,10 @@ class Principal:
         return self.owner or self.subject
 
 
+ENGINE_SUBJECT = "signpost"
+"""The subject and issuer of the steps that the engine takes by itself."""
+
+
 @dataclass(frozen=True, slots=True)
 class Trace:
     """The W3C trace context that the client sent in `_meta`."""

@@ -6,6 +6,7 @@ Nothing that was not asked gets through. Import this module on first use: few fu
 from collections.abc import Callable, Mapping
 
 from signpost.calling.form_values import find_format_fault
+from signpost.calling.questions import is_model_block
 from signpost.model import Json, JsonObject, as_object
 from signpost.records import dataclass
 from signpost.schema.validation import SchemaRefusal, Validators
@@ -62,11 +63,12 @@ def _fit_elicitation(validators: Validators, params: JsonObject, response: JsonO
     return {"action": action, "content": content} if is_fitting else None
 
 
-def _fit_sampling(_validators: Validators, _params: JsonObject, response: JsonObject) -> JsonObject | None:
+def _fit_sampling(_validators: Validators, params: JsonObject, response: JsonObject) -> JsonObject | None:
     content = response.get("content")
-    blocks = content if isinstance(content, list) else [content]
-    is_message = response.get("role") in ("user", "assistant") and isinstance(response.get("model"), str)
-    has_blocks = bool(blocks) and all(isinstance(as_object(block).get("type"), str) for block in blocks)
+    blocks = [as_object(block) for block in content] if isinstance(content, list) else [as_object(content)]
+    has_texts = isinstance(response.get("model"), str) and isinstance(response.get("stopReason", ""), str)
+    is_message = response.get("role") in ("user", "assistant") and has_texts
+    has_blocks = bool(blocks) and all(is_model_block(block, has_tools="tools" in params) for block in blocks)
     members = ("role", "content", "model", "stopReason")
     return {name: response[name] for name in members if name in response} if is_message and has_blocks else None
 

@@ -7,6 +7,7 @@ such handle.
 import re
 
 from signpost.calling.breaker import digest_of
+from signpost.calling.components import COMPLETE_SUFFIX, ENUMERATE_SUFFIX
 from signpost.calling.text_digests import digest_of_texts
 from signpost.records import dataclass
 from signpost.signing.capability_tokens import CapabilityGrant
@@ -64,7 +65,8 @@ class ListedHandle:
 def owner_of(grant: CapabilityGrant) -> HandleOwner:
     """Return the owner of the handles that a call may use. The functions of one toolkit share them; another executor
     that hosts a function of the same namespace cannot reach them."""
-    namespace = grant.function.rpartition("::")[0]
+    function = grant.function.removesuffix(COMPLETE_SUFFIX).removesuffix(ENUMERATE_SUFFIX)
+    namespace = function.rpartition("::")[0]
     return HandleOwner(grant.tenant, digest_of(grant.principal), digest_of_texts(grant.executor, namespace))
 
 

@@ -1,14 +1,13 @@
 """Calls from one function to another. They go through the gateway, which grants no more than the caller's token."""
 
-import hashlib
-import json
 from typing import TYPE_CHECKING
 
 from signpost.calling import wire
 from signpost.calling.context_operations import ContextOperations
 from signpost.calling.failures import failure
 from signpost.calling.function_access import FunctionAccess
-from signpost.contract import CallClient, CallReply, CallRequest, Failure
+from signpost.calling.nested_clients import build_nested_client
+from signpost.contract import CallReply, CallRequest, Failure
 from signpost.model import JsonObject, as_object
 from signpost.records import dataclass
 from signpost.signing.capability_tokens import DEEPEST_CALL, CapabilityGrant, TokenMint
@@ -109,18 +108,9 @@ class NestedCalls:
             idempotency_key=nested.idempotency_key,
             step=grant.step,
             trace=nested.trace,
-            client=_client_of(call),
+            client=build_nested_client(grant.thread, function, nested.arguments),
         )
         return self._executors.invoke(request)
-
-
-def _client_of(call: GrantedCall) -> CallClient | None:
-    """Return the client of a nested call. It can ask nothing, and its thread is that of the calling function, apart
-    from other nested calls of the same thread."""
-    if not call.grant.thread:
-        return None
-    text = json.dumps([call.grant.thread, call.nested.function, call.nested.arguments], sort_keys=True)
-    return CallClient(thread=hashlib.sha256(text.encode()).hexdigest())
 
 
 def is_nested(event: JsonObject) -> bool:

@@ -122,6 +122,12 @@ def _faults_of_message(message: JsonObject) -> Iterator[str]:
         yield from _faults_of_block(as_object(block))
 
 
+def is_model_block(block: JsonObject, *, has_tools: bool) -> bool:
+    """Tell whether an object is a content block that a model of a client may answer. Only a model that was offered
+    tools uses one."""
+    return next(_faults_of_block(block), None) is None and (has_tools or block.get("type") != "tool_use")
+
+
 def _faults_of_block(block: JsonObject) -> Iterator[str]:
     kind = block.get("type")
     if not isinstance(kind, str) or kind not in _BLOCKS:

@@ -11,7 +11,7 @@ from signpost.content.changes import LIST_EVENT, RESOURCE_EVENT
 from signpost.content.deliveries import TRIGGER_ISSUER
 from signpost.content.model import Announcement
 from signpost.contract import LONGEST_URI, CallReply, Result
-from signpost.model import JsonObject
+from signpost.model import ENGINE_SUBJECT, JsonObject
 from signpost.signing.capability_tokens import CapabilityGrant
 
 if TYPE_CHECKING:
@@ -55,8 +55,11 @@ class AnnouncementOperations:
         )
 
     def _announce(self, call: CapabilityGrant, fault: str | None, build: Callable[[], Announcement]) -> CallReply:
-        if call.issuer == TRIGGER_ISSUER:
-            fault = "A function that a trigger calls announces no changes: the event could call the function again."
+        if call.issuer in (TRIGGER_ISSUER, ENGINE_SUBJECT):
+            fault = (
+                "A function that a trigger or a workflow calls by itself announces no changes: the event could call "
+                "it again."
+            )
         if fault is not None:
             return reported_failure("permanent_error", fault)
         return Result({"sequence": self._content.announce(call.tenant, build())})

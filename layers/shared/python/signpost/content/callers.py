@@ -48,6 +48,8 @@ class Caller:
     """The client's answers to the questions of such a function."""
     state: Json = None
     """The state of these questions."""
+    thread: str = ""
+    """The thread of a function that calls the registry; empty for any other caller."""
     notify: NoticeReceiver | None = field(default=None, compare=False)
     """Receives the notices of these functions."""
 

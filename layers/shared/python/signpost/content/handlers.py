@@ -8,6 +8,7 @@ from signpost.calling.client_needs import reject_lacking_client
 from signpost.calling.failures import failure
 from signpost.calling.function_access import FunctionAccess
 from signpost.calling.lookup import FunctionView
+from signpost.calling.nested_clients import build_nested_client
 from signpost.calling.runtime_settings import effective_setting, is_exposed, placement_of
 from signpost.content.api.errors import RegistryRefusal, quote_text
 from signpost.content.callers import Caller, NestedRights
@@ -80,7 +81,7 @@ class Handlers:
             trace=caller.trace,
             answers=caller.answers,
             state=caller.state,
-            client=caller.client,
+            client=caller.client or build_nested_client(caller.thread, function, arguments),
             notify=caller.notify,
             **_limits_of(caller.nested),
         )

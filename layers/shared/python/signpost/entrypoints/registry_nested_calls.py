@@ -71,6 +71,7 @@ class NestedRegistryCalls:
             trace=nested.trace,
             fresh=True,
             nested=_rights_of(grant),
+            thread=grant.thread,
         )
         return self._functions.call(nested.function, nested.arguments, caller)
 

@@ -121,12 +121,13 @@ class LongCalls:
 
 
 def _build_start(function: str, arguments: JsonObject, call: Call) -> StartRequest:
-    """Build the start, with the answers that the client has given to the function in earlier rounds of the call."""
-    given = StepQuestions("", {}, call.answers, call.state) if call.answers else None
+    """Build the start, with the answers that the client has given to the function in earlier rounds of the call. If the
+    last of these rounds is repeated, it finds the run that it has started."""
+    given = StepQuestions("", {}, call.answers, call.state, thread=call.thread) if call.answers else None
     return StartRequest(
         PROXY_WORKFLOW,
         input_of(function, arguments),
-        call.client.token,
+        call.client.token or (call.thread if call.answers else None),
         is_task=call.client.follows_tasks,
         questions=given,
     )

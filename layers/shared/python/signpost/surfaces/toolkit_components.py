@@ -25,6 +25,7 @@ from signpost.model import (
     Resource,
     ResourceTemplate,
 )
+from signpost.surfaces.asking_functions import give_answers, name_function
 from signpost.surfaces.call_clients import call_client_of, notice_receiver_of
 from signpost.surfaces.documents import ANSWER_MARGIN, caller_of
 
@@ -104,8 +105,10 @@ class ToolkitComponents:
         for hosted, variables in self.index(call).find_at(uri):
             if not self._access.admits(call.principal, hosted.function, uri):
                 continue
-            value = self._call_component(hosted, variables, call)
-            if isinstance(value, InputRequired | Rejection):
+            value = self._call_component(hosted, variables, give_answers(hosted.function, call))
+            if isinstance(value, InputRequired):
+                return name_function(value, hosted.function, call)
+            if isinstance(value, Rejection):
                 return value
             from signpost.surfaces.toolkit_answers import contents_at  # noqa: PLC0415 - as above
 

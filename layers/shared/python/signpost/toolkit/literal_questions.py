@@ -87,7 +87,7 @@ def _arguments_of(call: ast.Call, parameters: tuple[str, ...]) -> Iterator[tuple
 def _evaluate(node: ast.expr, names: Mapping[str, Any]) -> tuple[bool, object]:
     """Return whether the value of an expression is known, and the value."""
     if isinstance(node, ast.Name):
-        return node.id in names, names.get(node.id)
+        return names.get(node.id) is not None, names.get(node.id)
     try:
         return True, ast.literal_eval(node)
     except ValueError:

@@ -116,8 +116,8 @@ class EffectRunner:
 
     def _build_running(self, claimed: ClaimedEffect, milliseconds: int) -> EffectRunning:
         message = (
-            f"Another call of the same request is carrying out {claimed.name!r} of {self._call.function}. Try again in "
-            f"{max(round(milliseconds / 1000), 1)} s."
+            f"Another call of the same request is carrying out {claimed.name!r} of {self._call.function}. A new "
+            "request would carry it out a second time: send this one again, or check whether it has happened."
         )
         return EffectRunning(message, "transient_error", milliseconds, counts=False)
 

@@ -3,7 +3,7 @@
 A question is checked when it is built: one that stands in a module fails its import.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Any, Protocol, cast
 
@@ -22,7 +22,8 @@ from signpost.toolkit.schemas import CastSchema, CastSchemaRefused, read_schema
 
 ACCEPTED = "accept"
 _SORTER = AnswerSorter(Validators(nested_alarm))
-_FORM_MEMBERS = ("$schema", "type", "properties", "required")
+_UNSENT_MEMBERS = ("title", "description", "additionalProperties")
+"""The members of a schema that forms do not have. A client fills in no other fields than those of the form."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ class Elicit:
 
     @property
     def request(self) -> JsonObject:
-        schema = {name: self._form.schema[name] for name in _FORM_MEMBERS if name in self._form.schema}
+        schema = {name: value for name, value in self._form.schema.items() if name not in _UNSENT_MEMBERS}
         return {"method": "elicitation/create", "params": {"message": self.message, "requestedSchema": schema}}
 
     def read(self, answer: JsonObject) -> ElicitAnswer:
@@ -171,10 +172,20 @@ def read_answer(ask: Ask, answer: Json) -> tuple[Any] | None:
 
 
 def _read_form(fields: object) -> CastSchema:
+    if local := [name for name, spec in _specs_of(fields) if spec == "local_datetime"]:
+        raise QuestionRefused(f"the field {local[0]!r} of the form is a local_datetime, which forms do not have")
     try:
         return read_schema(fields, FieldSpecReader())
     except CastSchemaRefused as fault:
         raise QuestionRefused(f"the form is refused: {fault}") from fault
+
+
+def _specs_of(fields: object) -> Iterator[tuple[str, object]]:
+    """Yield the name and the type of each field that a field spec names."""
+    if not isinstance(fields, Mapping):
+        return
+    for name, spec in cast("Mapping[str, object]", fields).items():
+        yield name, cast("Mapping[str, object]", spec).get("type") if isinstance(spec, Mapping) else spec
 
 
 def _check_request(request: JsonObject) -> None:

@@ -20,6 +20,8 @@ class StepQuestions:
     state: Json = None
     """The function's own state of the last round."""
     round: int = 1
+    thread: str = ""
+    """The thread of the request whose earlier rounds were asked before the run began; empty for that of the step."""
 
     @property
     def is_answered(self) -> bool:

@@ -97,7 +97,8 @@ def _version_in(row: Row | None) -> int:
 def _unchanged_condition(row: Row | None) -> Attributes:
     if row is None:
         return {"ConditionExpression": "attribute_not_exists(pk)"}
+    # The version of a row that was deleted meanwhile begins anew, so the grants are compared as well.
     return {
-        "ConditionExpression": "version = :version",
-        "ExpressionAttributeValues": {":version": rows.number(_version_in(row))},
+        "ConditionExpression": "version = :version AND grants = :grants",
+        "ExpressionAttributeValues": {":version": rows.number(_version_in(row)), ":grants": row["grants"]},
     }

@@ -23,6 +23,7 @@ from signpost.surfaces.gateway.tool_specs import (
 )
 from signpost.workflow.definition import Definition
 from signpost.workflow.engine.steps import Submission
+from signpost.workflow.instance import FIRST_VERSION
 from signpost.workflow.running.answers import build_answer, explain_definition, explain_transition
 from signpost.workflow.running.service import (
     WRITE_RETRY_AFTER_MS,
@@ -96,7 +97,7 @@ class WorkflowToolRunner:
 
     def _ask(self, attempted: "_Attempted", event: Submission | StartRequest, call: Call) -> InputRequired | None:
         """Return the question for the arguments that a start or a submission lacks; None if nothing is asked."""
-        if attempted.outcome is None or not _may_ask(call):
+        if not _may_lack_arguments(attempted.outcome, event) or not _may_ask(call) or attempted.outcome is None:
             return None
         # Imported on first use: few calls lack arguments.
         from signpost.surfaces.gateway.missing_arguments import ask_for_missing, find_incomplete  # noqa: PLC0415
@@ -123,6 +124,21 @@ def start_workflow(
 ) -> CallToolResult:
     """Start a workflow under an id that is chosen here: a caller that gets no answer can look it up."""
     return _present(_attempt_start(workflows, request, principal, start))
+
+
+def _may_lack_arguments(outcome: StepResult | WorkflowRefusal | None, event: Submission | StartRequest) -> bool:
+    """Tell whether arguments may be what the call lacks: its schema refused them, or it started a run of a capability
+    that has not moved."""
+    match outcome:
+        case WorkflowRefusal(schema=schema):
+            return schema is not None
+        case StepResult(step=step) if step.refusal is not None:
+            return step.refusal.code == "INPUT_SCHEMA_VIOLATION"
+        case StepResult(step=step) if isinstance(event, StartRequest):
+            has_moved = step.instance.version > FIRST_VERSION or step.instance.claim is not None
+            return event.definition_id == PROXY_WORKFLOW and not has_moved
+        case _:
+            return False
 
 
 def _may_ask(call: Call) -> bool:

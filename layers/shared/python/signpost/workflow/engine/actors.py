@@ -1,12 +1,10 @@
 """Decides which principals may take a transition by its actor."""
 
-from signpost.model import Principal
+from signpost.model import ENGINE_SUBJECT, Principal
 from signpost.workflow.definition import State, Transition
 
 MAY_ACT_AS_SYSTEM = "workflow.system"
 """The permission of a program that may take the transitions of the actor `system`."""
-ENGINE_SUBJECT = "signpost"
-"""The subject, and the issuer, of steps that no caller has asked for."""
 
 
 def may_take(state: State, transition: Transition, principal: Principal) -> bool:

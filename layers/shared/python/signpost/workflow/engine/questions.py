@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from signpost.calling.client_answers import ACTIONS, LARGEST_ANSWERS, AnswerSorter
-from signpost.hazards.names import quote_name
 from signpost.model import InputRequired, Json, JsonObject, as_object
 from signpost.schema.validation import Validators
 from signpost.workflow.instance import Claim
@@ -41,23 +40,18 @@ _ROOTS: JsonObject = {
 }
 
 
-def ask(
-    before: StepQuestions | None, required: InputRequired, name: str, validators: Validators
-) -> StepQuestions | str:
+def ask(before: StepQuestions | None, required: InputRequired, name: str) -> StepQuestions | str:
     """Return the questions of the next round, or a sentence that says why the function may not ask them. `name` is the
-    name of the round."""
+    name of the round. A question that is asked again replaces its answer."""
     earlier = StepQuestions("", {}, round=0) if before is None else before
     if not required.requests:
         return "The function returned a state without a question. A step goes on only with answers."
     if earlier.round >= MOST_ROUNDS:
         return f"The function asked in more than {MOST_ROUNDS} rounds, which is the limit of a step."
-    repeated = AnswerSorter(validators).sort(required.requests, earlier.answers).accepted
-    if repeated:
-        return (
-            f"The function asked the question {quote_name(next(iter(repeated)))} again, which has an answer from an "
-            "earlier round. A step asks each question once."
-        )
-    asked = StepQuestions(name, required.requests, earlier.answers, required.state, earlier.round + 1)
+    answers = {key: answer for key, answer in earlier.answers.items() if key not in required.requests}
+    asked = replace(
+        earlier, id=name, requests=required.requests, answers=answers, state=required.state, round=earlier.round + 1
+    )
     if (size := _size_of(asked)) > LARGEST_QUESTIONS:
         return (
             f"The questions, their answers and the state have {size} characters; at most {LARGEST_QUESTIONS} are kept."
@@ -109,7 +103,8 @@ def find_answer_fault(questions: StepQuestions, arguments: Mapping[str, Json], v
         if violation is not None:
             place = f"{key}.{violation.field}" if violation.field else key
             return f"`{place}` did not satisfy the schema of the question: {violation.sentence}"
-    return None
+    unfitting = AnswerSorter(validators).sort(questions.requests, arguments).open
+    return f"`{next(iter(unfitting))}` has a value of another format than the question asks for." if unfitting else None
 
 
 def build_answer_schema(questions: StepQuestions) -> JsonObject:

@@ -147,7 +147,7 @@ class FunctionStepExecutor(StepExecutor):
         # Imported on first use: few functions ask.
         from signpost.workflow.engine.questions import ask  # noqa: PLC0415
 
-        asked = ask(attempt.claim.questions, required, attempt.claim.token, self._validators)
+        asked = ask(attempt.claim.questions, required, attempt.claim.token)
         if isinstance(asked, str):
             return ExecutorFailure("permanent_error", asked)
         return Deferral(attempt.claim.since, "answers", questions=asked)
@@ -170,7 +170,7 @@ def _build_call_request(attempt: "StepAttempt") -> CallRequest:
         step=attempt.step,
         answers=given,
         state=None if questions is None else questions.state,
-        client=CallClient(ANSWERABLE, can_answer=True, thread=attempt.step),
+        client=CallClient(ANSWERABLE, can_answer=True, thread=(questions and questions.thread) or attempt.step),
     )
 
 

@@ -191,8 +191,8 @@ FUNCTION_MUTANTS = (
         name="trigger-announces",
         invariant=175,
         file=f"{_SHARED}/content/announcements.py",
-        there="if call.issuer == TRIGGER_ISSUER:",
-        instead='if call.issuer == f"{TRIGGER_ISSUER}/":',
+        there="if call.issuer in (TRIGGER_ISSUER, ENGINE_SUBJECT):",
+        instead="if call.issuer == ENGINE_SUBJECT:",
         tests=("tests/interaction/test_announcements.py",),
     ),
 )

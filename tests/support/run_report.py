@@ -18,15 +18,15 @@ LAST_RUN = PROJECT / ".local/tests/last-run.json"
 SLOWEST_COUNT = 20
 BUDGETS: Mapping[str, int] = {
     "acceptance": 120,
-    "architecture": 15,
+    "architecture": 20,
     "attacks": 60,
-    "conformance": 30,
+    "conformance": 60,
     "contract": 240,
     "differential": 20,
     "docs": 340,
     "e2e": 1950,
     "fuzz": 80,
-    "interaction": 620,
+    "interaction": 720,
     "local": 20,
     "model": 80,
     "unit": 400,

@@ -89,7 +89,7 @@ class StepsStateMachine(RuleBasedStateMachine):
         assert before is None or before.is_answered
         rounds = 0 if before is None else before.round
         assert before is None or before.answers.keys() == {f"q{number}" for number in range(rounds)}
-        asked = ask(before, InputRequired({f"q{rounds}": ROOTS}), attempt.claim.token, self.shop.workflows.validators)
+        asked = ask(before, InputRequired({f"q{rounds}": ROOTS}), attempt.claim.token)
         if isinstance(asked, str):
             return ExecutorFailure("permanent_error", asked)
         return Deferral(attempt.claim.since, "answers", questions=asked)

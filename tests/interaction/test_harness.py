@@ -629,7 +629,7 @@ def test_an_isolated_function_runs_in_its_own_process() -> None:
         (lambda: os.kill(os.getpid(), 15), "crashed", "signal 15"),
         (lambda: os.kill(os.getpid(), 14), "crashed", "signal 14"),
         # Its end is seen first, or that its pipe is closed.
-        (lambda: os.closerange(3, 1000), "crashed", "exit code 1|it closed the pipe"),
+        (lambda: os.closerange(3, os.sysconf("SC_OPEN_MAX")), "crashed", "exit code 1|it closed the pipe"),
     ],
 )
 def test_a_process_that_ends_without_a_result_has_crashed(run: Any, code: str, says: str) -> None:
@@ -648,7 +648,7 @@ def test_a_process_that_closed_its_pipe_is_not_waited_for() -> None:
     before = function_host.list_child_processes()
 
     def close_and_stay() -> None:
-        os.closerange(3, 1000)
+        os.closerange(3, os.sysconf("SC_OPEN_MAX"))
         time.sleep(60)
 
     began = time.monotonic()

@@ -60,7 +60,8 @@ def find_missing_capabilities(needs: Iterable[str], declared: JsonObject) -> Jso
 
 
 def reject_lacking_client(function: HostedFunction, client: CallClient | None) -> Rejection | None:
-    """Return the rejection of a call whose client lacks what the function needs; None if it lacks nothing."""
+    """Return the rejection of a client that did not declare a capability which the function needs; None if it declared
+    all of them."""
     if not function.needs:
         return None
     if client is None or not client.can_answer:

@@ -1,4 +1,4 @@
-"""Effects of functions that run several times: what is recorded of one, and what its record allows.
+"""Decides by the record of an effect whether a function may carry it out, so that it happens at most once.
 
 A function runs once for each round of a request and for each attempt of a workflow step. An effect is claimed by a
 conditional write before it happens, and its outcome is written after it. docs/architecture.md describes the states.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from signpost.calling import wire
 from signpost.calling.failures import failure
+from signpost.calling.live_grants import read_live_grant
 from signpost.contract import CallReply
 from signpost.model import JsonObject
 from signpost.signing.capability_tokens import CapabilityGrant, TokenMint
@@ -37,12 +38,9 @@ class ContextOperations:
             return failure(
                 "not_understood", "the gateway", message="This context operation does not follow the contract."
             )
-        grant = self._mint.read_grant(operation.token)
-        if grant is None:
-            return failure("invalid_token", operation.action)
-        # The lease of a workflow step lasts longer than its call: a function that has been stopped changes nothing.
-        if self._clock.now() >= min(grant.deadline, grant.expires_at):
-            return failure("token_expired", operation.action)
+        grant = read_live_grant(self._mint, operation.token, self._clock.now())
+        if isinstance(grant, str):
+            return failure(grant, operation.action)
         action = self._actions.get(operation.action)
         if action is None:
             sentence = f"This gateway knows no context operation {operation.action}. Update its stack."

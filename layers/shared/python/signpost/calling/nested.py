@@ -6,6 +6,7 @@ from signpost.calling import wire
 from signpost.calling.context_operations import ContextOperations
 from signpost.calling.failures import failure
 from signpost.calling.function_access import FunctionAccess
+from signpost.calling.live_grants import read_live_grant
 from signpost.calling.nested_clients import build_nested_client
 from signpost.contract import CallReply, CallRequest, Failure
 from signpost.model import JsonObject, as_object
@@ -40,20 +41,18 @@ class NestedCallJudge:
             return failure(
                 "not_understood", "the gateway", message="This function answers only nested calls of executors."
             )
-        grant = self._mint.read_grant(nested.token)
-        if grant is None:
-            return failure("invalid_token", nested.function)
-        code = self._find_refusal(grant, nested.function)
+        grant = read_live_grant(self._mint, nested.token, self._clock.now())
+        if isinstance(grant, str):
+            return failure(grant, nested.function)
+        code = _find_refusal(grant, nested.function)
         return GrantedCall(nested, grant) if code is None else failure(code, nested.function)
 
-    def _find_refusal(self, grant: CapabilityGrant, function: str) -> str | None:
-        """Return the code of the failure with which the call is refused; None if it is allowed."""
-        # The lease of a workflow step lasts longer than its call: a function that has been stopped calls nothing.
-        if self._clock.now() >= min(grant.deadline, grant.expires_at):
-            return "token_expired"
-        if function not in grant.calls:
-            return "undeclared_call"
-        return "too_deep" if grant.depth >= DEEPEST_CALL else None
+
+def _find_refusal(grant: CapabilityGrant, function: str) -> str | None:
+    """Return the code of the failure with which the call is refused; None if it is allowed."""
+    if function not in grant.calls:
+        return "undeclared_call"
+    return "too_deep" if grant.depth >= DEEPEST_CALL else None
 
 
 class ExecutorRequests:

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     )
 
 
+type ToolOutcome = CallToolResult | InputRequired | Task | Rejection
+"""The outcome of a call of a tool: its result, questions to the client, a task, or a rejection of the client."""
+
+
 class ToolProvider(Protocol):
     def tools(self, call: Call) -> Sequence[Tool]:
         """The tools to list, always in the same order."""
@@ -34,9 +38,7 @@ class ToolProvider(Protocol):
         """The tool of that name, listed or hidden; None if this provider has none for this caller."""
         ...
 
-    def call_tool(
-        self, tool: Tool, arguments: JsonObject, call: Call
-    ) -> CallToolResult | InputRequired | Task | Rejection:
+    def call_tool(self, tool: Tool, arguments: JsonObject, call: Call) -> ToolOutcome:
         """Calls the tool. The arguments satisfy its input schema. A rejection says what the client lacks."""
         ...
 

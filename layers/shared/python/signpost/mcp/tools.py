@@ -7,7 +7,7 @@ from signpost.errors import INVALID_PARAMS, Rejection
 from signpost.mcp import results, retry_state
 from signpost.mcp.headers import find_parameter_mismatch
 from signpost.mcp.pages import build_page
-from signpost.mcp.providers import RefusalFormatter, ToolProvider
+from signpost.mcp.providers import RefusalFormatter, ToolOutcome, ToolProvider
 from signpost.mcp.request import McpRequest
 from signpost.mcp.results import Listing
 from signpost.mcp.tool_names import ToolNames, spell_links
@@ -68,9 +68,7 @@ def _perform(request: McpRequest, provider: ToolProvider, tool: Tool, names: Too
     return _build_answer(request, outcome, tool, names)
 
 
-def _build_answer(
-    request: McpRequest, outcome: CallToolResult | InputRequired | Task | Rejection, tool: Tool, names: ToolNames
-) -> JsonObject | Rejection:
+def _build_answer(request: McpRequest, outcome: ToolOutcome, tool: Tool, names: ToolNames) -> JsonObject | Rejection:
     match outcome:
         case CallToolResult():
             return _build_result(request, outcome, tool, names)
@@ -130,8 +128,8 @@ def _error_result(text: str) -> CallToolResult:
 
 
 def _conclude(request: McpRequest, asked: retry_state.AskedBack) -> JsonObject | Rejection:
-    """Return the answer to a call whose client is asked, or lacks what the tool needs. Clients of older revisions get
-    the sentence where their model reads it."""
+    """Return the answer that asks the client, or that rejects it for a missing capability. For clients of older
+    revisions the sentence becomes a result, which their model reads."""
     if isinstance(asked, retry_state.Unasked) or (isinstance(asked, Rejection) and not request.revision.is_modern):
         return results.build_tool_result(_error_result(asked.message), request.revision)
     return asked

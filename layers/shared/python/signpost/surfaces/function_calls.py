@@ -11,6 +11,7 @@ from signpost.calling.runtime_settings import LONGEST_WAIT_MS, is_long_call, pla
 from signpost.content.uris import skill_uri
 from signpost.contract import TASK_REQUIRED, CallClient, CallReply, CallRequest, FunctionState, HostedFunction
 from signpost.errors import Rejection
+from signpost.mcp.providers import ToolOutcome
 from signpost.model import Call, CallToolResult, InputRequired, JsonObject, Task, Tool
 from signpost.surfaces.call_clients import call_client_of, notice_receiver_of
 from signpost.surfaces.reply_results import ReplyResults
@@ -48,9 +49,7 @@ class FunctionCalls:
         self._results = results
         self._clock = clock
 
-    def call_function(
-        self, function: str, arguments: JsonObject, tool: Tool, call: Call
-    ) -> CallToolResult | InputRequired | Task | Rejection:
+    def call_function(self, function: str, arguments: JsonObject, tool: Tool, call: Call) -> ToolOutcome:
         """Call `function` for the tool `tool` and return the tool's result."""
         client = call_client_of(call)
         if (rejection := self._reject_lacking_client(function, call.principal.tenant, client)) is not None:
@@ -76,7 +75,7 @@ class FunctionCalls:
         return self._build_tool_result(self._executors.invoke(request), tool)
 
     def _reject_lacking_client(self, function: str, tenant: str, client: CallClient) -> Rejection | None:
-        """Reject a call whose client lacks what the function needs, before anything is started for it."""
+        """Reject a call before anything is started for it, if its client did not declare a needed capability."""
         placement = placement_of(self._functions.state(tenant, function))
         return None if placement is None else reject_lacking_client(placement.hosted, client)
 

@@ -7,8 +7,8 @@ from signpost.calling.function_listing import FunctionListing, ListKey
 from signpost.calling.function_schemas import merge_config, skill_schema
 from signpost.calling.skill_names import SKILL_TOOL_PREFIX
 from signpost.catalogue.callable_skills import CallableSkill, CallableSkills, SkillSet, tool_name_of
-from signpost.errors import Rejection
-from signpost.model import Call, CallToolResult, InputRequired, JsonObject, Principal, Task, Tool
+from signpost.mcp.providers import ToolOutcome
+from signpost.model import Call, JsonObject, Principal, Tool
 from signpost.records import dataclass
 from signpost.surfaces.function_calls import FunctionCalls, tool_of
 from signpost.surfaces.gateway.tool_specs import RUN_TOOLS
@@ -62,9 +62,7 @@ class SkillTools:
         skill = self._skills.find(call.principal, name.removeprefix(SKILL_TOOL_PREFIX))
         return None if skill is None else self._all_tools(call.principal.tenant).get(skill.name)
 
-    def call_tool(
-        self, tool: Tool, arguments: JsonObject, call: Call
-    ) -> CallToolResult | InputRequired | Task | Rejection:
+    def call_tool(self, tool: Tool, arguments: JsonObject, call: Call) -> ToolOutcome:
         skill = self._skills.whole(call.principal.tenant).by_name.get(tool.name.removeprefix(SKILL_TOOL_PREFIX))
         if skill is None:  # removed since `tool` found it: refused under the tool's name
             return self._calls.call_function(tool.name, arguments, tool, call)

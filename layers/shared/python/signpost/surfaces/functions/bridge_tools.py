@@ -14,8 +14,8 @@ from signpost.calling.lookup import FunctionView
 from signpost.calling.runtime_settings import may_be_long, placement_of
 from signpost.catalogue.exposure import is_never_a_tool, is_tool
 from signpost.contract import HostedFunction
-from signpost.errors import Rejection
-from signpost.model import Call, CallToolResult, InputRequired, JsonObject, Task, Tool
+from signpost.mcp.providers import ToolOutcome
+from signpost.model import Call, JsonObject, Tool
 from signpost.records import dataclass
 from signpost.surfaces.function_calls import FunctionCalls, tool_of
 
@@ -68,9 +68,7 @@ class FunctionTools:
             return None
         return _build_tool(placement.hosted) if self._access.admits(call.principal, function) else None
 
-    def call_tool(
-        self, tool: Tool, arguments: JsonObject, call: Call
-    ) -> CallToolResult | InputRequired | Task | Rejection:
+    def call_tool(self, tool: Tool, arguments: JsonObject, call: Call) -> ToolOutcome:
         return self._calls.call_function(function_of(tool.name) or "", arguments, tool, call)
 
     def _tools_for(self, call: Call) -> _FunctionToolSet:

@@ -97,12 +97,13 @@ class WorkflowToolRunner:
 
     def _ask(self, attempted: "_Attempted", event: Submission | StartRequest, call: Call) -> InputRequired | None:
         """Return the question for the arguments that a start or a submission lacks; None if nothing is asked."""
-        if not _may_lack_arguments(attempted.outcome, event) or not _may_ask(call) or attempted.outcome is None:
+        outcome = attempted.outcome
+        if outcome is None or not _may_ask(call) or not _may_lack_arguments(outcome, event):
             return None
         # Imported on first use: few calls lack arguments.
         from signpost.surfaces.gateway.missing_arguments import ask_for_missing, find_incomplete  # noqa: PLC0415
 
-        move = find_incomplete(attempted.outcome, event)
+        move = find_incomplete(outcome, event)
         return None if move is None else ask_for_missing(move, self._workflows.validators)
 
     def _explain(self, arguments: JsonObject, call: Call) -> CallToolResult:
@@ -126,7 +127,7 @@ def start_workflow(
     return _present(_attempt_start(workflows, request, principal, start))
 
 
-def _may_lack_arguments(outcome: StepResult | WorkflowRefusal | None, event: Submission | StartRequest) -> bool:
+def _may_lack_arguments(outcome: StepResult | WorkflowRefusal, event: Submission | StartRequest) -> bool:
     """Tell whether arguments may be what the call lacks: its schema refused them, or it started a run of a capability
     that has not moved."""
     match outcome:
